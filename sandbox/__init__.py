@@ -1,0 +1,140 @@
+"""The face of the sandbox half: all that `bot` may use.
+
+`bot` imports from here only. Everything that crosses is JSON in and out (`sandbox.job`), so that the same face can
+be served by another process.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from sandbox.background import spawn
+from sandbox.job import (
+    MAX_PROMPT_BYTES,
+    Blocked,
+    ChangedFile,
+    Changes,
+    Handle,
+    Job,
+    Limits,
+    Outcome,
+    Phase,
+    Progress,
+    Reason,
+    Secrets,
+    Source,
+    State,
+    Status,
+    Usage,
+)
+from sandbox.settings import AgentSettings, Gateway, GitHost, Settings
+
+__all__ = [
+    "MAX_PROMPT_BYTES",
+    "AgentSettings",
+    "Blocked",
+    "ChangedFile",
+    "Changes",
+    "Gateway",
+    "GitHost",
+    "Handle",
+    "Job",
+    "Limits",
+    "Outcome",
+    "Phase",
+    "PrepareFailed",
+    "Progress",
+    "Reason",
+    "Sandbox",
+    "Secrets",
+    "Settings",
+    "Source",
+    "State",
+    "Status",
+    "Unreachable",
+    "Usage",
+    "handle_for",
+    "open_sandbox",
+    "spawn",
+]
+
+
+class Unreachable(Exception):
+    """The engine (or the runner) could not be asked. It says nothing about the sandbox: ask again."""
+
+
+class PrepareFailed(Exception):
+    """The sandbox could not be made ready; what was made of it has been removed. ``str()`` is for the user."""
+
+    def __init__(self, reason: Reason, words: str) -> None:
+        super().__init__(words)
+        self.reason = reason
+
+
+class Sandbox(Protocol):
+    """One life: prepare, start, wait, outcome, remove. Every call is safe to repeat and to make after a restart.
+
+    Calls for different sandboxes may run at the same time; for one sandbox, one caller at a time (the bot's lease).
+    Any call may raise ``Unreachable``.
+    """
+
+    async def prepare(self, job: Job, secrets: Secrets) -> Handle:
+        """Make workspace, way out and checkout; no agent runs yet.
+
+        A half-made sandbox of this name is removed first; one that is ready or running is left as it is.
+        Raises ``PrepareFailed`` with words for the user.
+        """
+        ...
+
+    async def start(self, handle: Handle) -> None:
+        """Start the agent and return at once. Does nothing where it has been started before."""
+        ...
+
+    async def status(self, handle: Handle) -> Status:
+        """Look. Also ends what is over: past the deadline, or silent long after its final event, it is killed."""
+        ...
+
+    async def wait(self, handle: Handle, seconds: float) -> Status:
+        """As ``status``, but return only after ``seconds``, or earlier when the agent has ended."""
+        ...
+
+    async def outcome(self, handle: Handle) -> Outcome:
+        """Kill what still runs, read the work tree, judge. The answer is stored: asking again gives the same.
+
+        A sandbox that is gone altogether is ``State.LOST``.
+        """
+        ...
+
+    async def cancel(self, handle: Handle, reason: Reason) -> None:
+        """Write the intent down, then kill. ``outcome`` then reports ``reason`` with the work so far."""
+        ...
+
+    async def remove(self, handle: Handle) -> None:
+        """Remove containers, volumes, loop devices and state of this sandbox; fine where some are gone."""
+        ...
+
+    async def handles(self) -> tuple[Handle, ...]:
+        """Every sandbox of this instance of which anything is left, half-made ones included."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections and threads. Sandboxes run on."""
+        ...
+
+
+def handle_for(name: str) -> Handle:
+    """The handle a job of this name will have; known before anything is made, so it can be stored first."""
+    return Handle(name=name)
+
+
+async def open_sandbox(url: str, settings: Settings) -> Sandbox:
+    """Open the face named by ``url``: ``local:`` runs the Docker engine in this process.
+
+    Raises ``ValueError`` for another scheme, ``Unreachable`` where the engine does not answer, and ``RuntimeError``
+    with what to do where an image is missing.
+    """
+    if url != "local:":
+        raise ValueError(f"sandbox URL {url!r} is not known; use local:")
+    from sandbox.service import open_local
+
+    return await open_local(settings)

@@ -1,0 +1,200 @@
+"""What goes into a sandbox and what comes out of it: frozen values, JSON in and out.
+
+Every class here survives ``model_validate_json(model_dump_json())`` unchanged, so that the face of this package
+(``sandbox.Sandbox``) can be served by another process. Pure: no clock, no environment, no I/O.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints
+
+# 131,071 bytes is the kernel's limit for one argument (MAX_ARG_STRLEN less the NUL). Prompts travel by file, but a
+# prompt that no command line could carry would be one that nobody can reproduce by hand.
+MAX_PROMPT_BYTES = 131_071
+
+# A DNS label: it is also a legal Docker object name, host name and file name.
+NAME_PATTERN = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
+SandboxName = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
+
+
+class Frozen(BaseModel):
+    """Immutable and strict about names: an unknown key is an error, bytes travel as base64."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
+
+
+class Source(Frozen):
+    """Where the repository comes from: an https URL on a configured git host, or a bundle made by ``gofer run``."""
+
+    url: str
+    """``https://HOST/OWNER/REPO``; for a bundle, a label that is only shown."""
+    ref: str | None = None
+    """Branch or tag; the default branch when neither ``ref`` nor ``commit`` is given."""
+    commit: str | None = None
+    """Full commit id; wins over ``ref``."""
+    bundle: bytes | None = None
+    """A git bundle whose HEAD is the base commit. Nothing is fetched over the network then."""
+
+
+class Limits(Frozen):
+    """Ceilings of one task. Every one is enforced outside the agent's reach."""
+
+    wall_seconds: int = Field(default=1800, gt=0, description="from the agent's start to our kill")
+    fetch_seconds: int = Field(default=300, gt=0, description="for the whole fetch of the repository")
+    memory_bytes: int = Field(default=4 * 2**30, ge=64 * 2**20, description="memory; swap is set equal, so none")
+    cpus: float = Field(default=2.0, gt=0)
+    pids: int = Field(default=512, gt=0)
+    workspace_bytes: int = Field(default=4 * 2**30, ge=16 * 2**20, description="hard cap of the file system")
+    workspace_inodes: int = Field(default=400_000, ge=1_000, description="hard cap of the file system")
+    patch_bytes: int = Field(default=16 * 2**20, gt=0, description="a larger patch is refused in words")
+    patch_files: int = Field(default=5_000, gt=0, description="more changed files are refused in words")
+
+
+class Job(Frozen):
+    """One task for one agent. The prompt is data: it reaches the agent by file, never by argv or shell."""
+
+    name: SandboxName
+    agent: Literal["claude"] = "claude"
+    model: str | None = None
+    prompt: str = Field(min_length=1)
+    source: Source
+    limits: Limits = Limits()
+
+
+class Secrets(Frozen):
+    """Given to ``prepare`` beside the job and never stored: a retry gives them anew."""
+
+    fetch_token: SecretStr | None = None
+    """Read-only token for the one repository; None for a public one."""
+
+
+class Handle(Frozen):
+    """Finds a sandbox again after any restart. Derived from the task's id, so it can be stored before it exists."""
+
+    name: SandboxName
+
+
+class Phase(StrEnum):
+    """Where a sandbox is in its life. ``EXITED`` covers every end: ``outcome`` tells which."""
+
+    ABSENT = "absent"
+    PREPARING = "preparing"
+    READY = "ready"
+    RUNNING = "running"
+    EXITED = "exited"
+
+
+class Progress(Frozen):
+    """The agent's own words on what it does now: untrusted, for display through an inert renderer only."""
+
+    last_tool: str = ""
+    last_file: str = ""
+    last_words: str = ""
+
+
+class Status(Frozen):
+    """A look at a sandbox. ``elapsed_seconds`` counts from the agent's start."""
+
+    phase: Phase
+    elapsed_seconds: float = 0.0
+    progress: Progress = Progress()
+
+
+class State(StrEnum):
+    """The verdict on a task (runner.md, "Task states")."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    LOST = "lost"
+
+
+class Reason(StrEnum):
+    """Why, in one word for code; ``Outcome.error`` says it in words."""
+
+    OK = "ok"
+    CANCELLED = "cancelled"
+    DEADLINE = "deadline"
+    LOST = "lost"
+    OUT_OF_MEMORY = "out_of_memory"
+    DISK_FULL = "disk_full"
+    EXIT = "exit"
+    """Non-zero exit without an error that the agent's reader understood."""
+    AGENT_ERROR = "agent_error"
+    """The agent's stream reported an error, or never reached its final event."""
+    NO_MODEL_ANSWER = "no_model_answer"
+    """Exit 0 and a final event, but the egress saw no complete 2xx answer of the model."""
+    EGRESS_LOST = "egress_lost"
+    FETCH_FAILED = "fetch_failed"
+
+
+class Usage(Frozen):
+    """What the agent's CLI said it used. None is unknown, never zero."""
+
+    turns: int | None = None
+    input_tokens: int | None = None
+    """Without cached ones."""
+    cached_input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    session_id: str | None = None
+
+
+class ChangedFile(Frozen):
+    """One entry of the patch. ``path`` is for display: bytes that are no UTF-8 are escaped as ``\\xNN``."""
+
+    path: str
+    status: Literal["added", "modified", "deleted"]
+    old_mode: str = ""
+    new_mode: str = ""
+    """``100644``, ``100755`` or ``120000``; empty where the file is not."""
+    binary: bool = False
+    added: int = 0
+    removed: int = 0
+    """Lines; 0 for binary files."""
+
+
+class Changes(Frozen):
+    """What the extractor found: the patch against the recorded base commit, and what it left out.
+
+    ``refusal`` is set (and ``patch`` is None) where the work tree could not be turned into a patch that gives the
+    same tree again; it says why in one sentence.
+    """
+
+    base_commit: str
+    patch: bytes | None
+    refusal: str = ""
+    files: tuple[ChangedFile, ...] = ()
+    ignored_count: int = 0
+    ignored_examples: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Sentences a reviewer should read: nested repository taken as files, manifest and git disagree, and so on."""
+
+
+class Blocked(Frozen):
+    """A destination that the agent asked for and did not get."""
+
+    host: str
+    count: int
+
+
+class Outcome(Frozen):
+    """Everything known about an ended task. Stored whole before anything is posted."""
+
+    state: State
+    reason: Reason
+    error: str = ""
+    """In words, for the user; empty when succeeded. May quote the agent: untrusted."""
+    reply: str = ""
+    """The agent's final words: untrusted."""
+    exit_code: int | None = None
+    usage: Usage = Usage()
+    changes: Changes | None = None
+    """None: unknown, because nothing could be read back; ``notes`` says why."""
+    blocked: tuple[Blocked, ...] = ()
+    model_requests: int = 0
+    """Complete 2xx answers of the model that the egress saw."""
+    duration_seconds: float = 0.0
+    notes: tuple[str, ...] = ()
