@@ -42,9 +42,7 @@ def uncommitted(path: Path) -> list[str]:
 
 
 def _git(path: Path, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[bytes]:
-    done = subprocess.run(
-        ["git", "-C", str(path), *arguments], capture_output=True, timeout=GIT_SECONDS, check=False
-    )
+    done = subprocess.run(["git", "-C", str(path), *arguments], capture_output=True, timeout=GIT_SECONDS, check=False)
     if check and done.returncode != 0:
         words = done.stderr.decode("utf-8", "replace").strip()
         raise NotARepository(f"git {arguments[0]} failed in {path}: {words}")
