@@ -1,1 +1,10 @@
+"""The agent CLIs that can work in a sandbox, by their names. Another one is a file here and a line below."""
 
+from __future__ import annotations
+
+from sandbox.agents.agent import Agent, Reader
+from sandbox.agents.claude import Claude
+
+__all__ = ["AGENTS", "Agent", "Reader"]
+
+AGENTS: dict[str, Agent] = {agent.name: agent for agent in (Claude(),)}

@@ -1,0 +1,97 @@
+"""What every agent CLI must offer, and nothing about any one of them.
+
+An agent is a program in the sandbox. Four things differ from one CLI to the next: its command line, its environment,
+what a prompt must look like to reach the model as it was written, and how its output is read.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from sandbox.job import Progress, Usage
+from sandbox.settings import AgentSettings
+
+
+class Reader(Protocol):
+    """Reads one run's standard output. Pure: bytes in, values out; never raises, whatever the bytes are.
+
+    The output is the agent's own and may be forged by anything in its container, so it can lower a verdict and never
+    raise it: an ``error`` once seen stays. Memory is bounded whatever the length of the stream or of its lines.
+    """
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes, cut anywhere. Everything below is up to date afterwards; not after ``finish``."""
+        ...
+
+    def finish(self) -> None:
+        """No more bytes will come: a last line without its newline counts. Safe to call twice."""
+        ...
+
+    @property
+    def final(self) -> bool:
+        """Whether the agent's final event was seen, well-formed."""
+        ...
+
+    @property
+    def error(self) -> str:
+        """What went wrong, in words for the user (they may quote the agent); empty where nothing was reported."""
+        ...
+
+    @property
+    def reply(self) -> str:
+        """The agent's final words, bounded; may be empty after a success."""
+        ...
+
+    @property
+    def usage(self) -> Usage:
+        """What the final event said was used; all None before it."""
+        ...
+
+    @property
+    def progress(self) -> Progress:
+        """The latest tool, file and words, each bounded."""
+        ...
+
+    @property
+    def bad_lines(self) -> int:
+        """Lines that were skipped: too long, no JSON, or not shaped as their type demands."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences that belong in the outcome whatever the verdict: no reply, retries, unreadable lines."""
+        ...
+
+
+class Agent(Protocol):
+    """One agent CLI. Stateless: the same instance serves every task."""
+
+    @property
+    def name(self) -> str:
+        """As in ``Job.agent``."""
+        ...
+
+    @property
+    def image(self) -> str:
+        """The image holding the CLI, without the prefix: ``claude`` for ``PREFIX/claude``."""
+        ...
+
+    def command(self, model: str) -> list[str]:
+        """The agent's argv: constants and the operator's model name; no text of a user ever.
+
+        Raises ``ValueError`` for a model name that could be anything but one.
+        """
+        ...
+
+    def environment(self, settings: AgentSettings) -> dict[str, str]:
+        """The container's whole environment. It holds placeholders where a key would be: everything in the sandbox
+        can read it."""
+        ...
+
+    def prompt(self, text: str) -> bytes:
+        """The bytes that the CLI must find on its standard input so that the model reads ``text``."""
+        ...
+
+    def reader(self) -> Reader:
+        """A fresh reader for one run."""
+        ...

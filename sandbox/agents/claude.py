@@ -1,0 +1,91 @@
+"""Claude Code 2.1.332 in the sandbox: its command line, its environment and its prompt.
+
+Only the command, the environment and the reader know this CLI; what it may reach is the egress's business. The
+repository's own settings, hooks, MCP servers and key helpers are kept out by ``--setting-sources user`` together with
+``--strict-mcp-config``; its instructions come in through the CLAUDE.md that images/base/entry writes into HOME.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sandbox.agents.agent import Reader
+from sandbox.agents.claude_events import clean
+from sandbox.agents.claude_reader import ClaudeReader
+from sandbox.settings import AgentSettings
+
+# Where the entry's relays listen (images/base/entry).
+MODEL_URL = "http://127.0.0.1:9001"
+PROXY_URL = "http://127.0.0.1:9080"
+
+# Everything for work on files and no more: what waits for a clock, opens a work tree elsewhere, or has the provider
+# fetch pages on the agent's behalf (a way out that no proxy here can judge) is not offered to the model.
+TOOLS = (
+    "Bash,Edit,Glob,Grep,NotebookEdit,Read,Skill,Task,TaskCreate,TaskGet,TaskList,TaskOutput,TaskStop,TaskUpdate,Write"
+)
+
+# Gateways name models with all of these (``anthropic/claude-sonnet-4-5@20250929``, Bedrock ARNs).
+_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]{0,199}")
+
+_FIXED = {
+    "HOME": "/home/agent",
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "LANG": "C.UTF-8",
+    "TMPDIR": "/tmp",  # noqa: S108  (a tmpfs of the sandbox's own)
+    "ANTHROPIC_BASE_URL": MODEL_URL,
+    "ANTHROPIC_API_KEY": "placeholder",  # the egress sets the real one
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "DISABLE_AUTOUPDATER": "1",
+    # So that a refused host is refused in words; both spellings, for curl reads http_proxy in lower case only.
+    "HTTP_PROXY": PROXY_URL,
+    "HTTPS_PROXY": PROXY_URL,
+    "http_proxy": PROXY_URL,
+    "https_proxy": PROXY_URL,
+    "NO_PROXY": "127.0.0.1,localhost",
+    "no_proxy": "127.0.0.1,localhost",
+}
+
+
+class Claude:
+    """``sandbox.agents.agent.Agent`` for Claude Code."""
+
+    name = "claude"
+    image = "claude"
+
+    def command(self, model: str) -> list[str]:
+        """The argv; the prompt comes on standard input, so nothing of it is here."""
+        if not _MODEL.fullmatch(model):
+            raise ValueError(f"{model!r} is not the name of a model")
+        return [
+            "/usr/local/bin/claude",
+            "--print",
+            "--output-format=stream-json",
+            "--verbose",
+            "--dangerously-skip-permissions",
+            "--no-session-persistence",
+            "--strict-mcp-config",
+            "--setting-sources=user",
+            f"--tools={TOOLS}",
+            f"--model={model}",
+        ]
+
+    def environment(self, settings: AgentSettings) -> dict[str, str]:
+        """Everything that is set in the container; no secret is among it."""
+        return {
+            **_FIXED,
+            "CLAUDE_CODE_MAX_RETRIES": str(settings.max_retries),
+            "API_TIMEOUT_MS": str(settings.api_timeout_seconds * 1000),
+        }
+
+    def prompt(self, text: str) -> bytes:
+        """``text`` as UTF-8, kept from being taken for a command of the CLI.
+
+        A text that begins with ``/help`` and the like is answered by the CLI itself and never reaches the model; a
+        newline before it is the cure, and the model reads the rest exactly.
+        """
+        cleaned = clean(text)
+        return f"\n{cleaned}".encode() if cleaned.startswith("/") else cleaned.encode()
+
+    def reader(self) -> Reader:
+        """A fresh reader for one run."""
+        return ClaudeReader()
