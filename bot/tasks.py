@@ -37,6 +37,34 @@ class Command(Frozen):
     prompt: str = ""
 
 
+class Slip(StrEnum):
+    """Why a text that aims at us is no command."""
+
+    EMPTY = "empty"
+    """The command word and nothing after it."""
+    PLACE = "place"
+    """Not at the start of a line of its own: amid a sentence, in a list, a table, or drawn into the quote above."""
+    GLUED = "glued"
+    """Punctuation or an invisible character right after the command word."""
+    OPTION = "option"
+    """Options before the prompt; there are none."""
+    TYPO = "typo"
+    """A lone word close to a verb."""
+    NOT_YET = "not_yet"
+    """A verb that is known and not there yet."""
+    TOO_LONG = "too_long"
+    """A prompt over ``sandbox.MAX_PROMPT_BYTES``."""
+
+
+class Mistake(Frozen):
+    """What was found where a command was meant. ``found`` is the asker's own text: shown inert."""
+
+    slip: Slip
+    found: str = ""
+    nearest: str = ""
+    """The verb that was probably meant."""
+
+
 class Actor(Frozen):
     """Who did something on GitHub. ``type`` is GitHub's own word; only ``User`` may ask for anything."""
 
@@ -70,6 +98,8 @@ class Request(Frozen):
     comment_id: int | None
     sender: Actor
     command: Command
+    mistake: Mistake | None = None
+    """Set where the text aimed at us and was no command; ``command`` is then ``help``, and the answer explains it."""
     created_at: datetime
     """When the comment was made, by GitHub's clock."""
 
