@@ -1,0 +1,185 @@
+"""One call to GitHub from start to end: authorize, send, read, and go by what ``github_retry`` decides."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+import aiohttp
+from gidgethub import GitHubException, sansio
+
+from bot import github_urls
+from bot.github_auth import Credential, GitHubClock, bad_credentials
+from bot.github_http import Answer, NoAnswer, exchange
+from bot.github_pace import Pace, Sleep
+from bot.github_retry import Failure, GiveUp, Refused, RetryLimits, decide, may_have_happened
+from bot.github_values import GitHubRefused, GitHubUnavailable
+
+_log = logging.getLogger(__name__)
+
+USER_AGENT = "gofer"
+ACCEPT = "application/vnd.github+json"
+# Pinned: without it GitHub picks the newest, and answers may change under us.
+API_VERSION = "2022-11-28"
+# Renamed twice is already rare.
+MAX_REDIRECTS = 3
+# GitHub's words go into errors and logs: a proxy's HTML page must not.
+MAX_WORDS = 300
+
+Look = Callable[[], Awaitable[Any]]
+"""Asks GitHub whether a call has taken effect before: its result, or None."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """What to ask. ``repository_id`` names the only repository that a redirect may lead to."""
+
+    method: str
+    path: str
+    query: Mapping[str, str | int] = field(default_factory=dict)
+    body: Mapping[str, Any] | None = None
+    repository_id: int | None = None
+
+
+class Calls:
+    """Performs calls. Holds no state but the session; safe for many at once."""
+
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        api_url: str,
+        *,
+        clock: GitHubClock,
+        sleep: Sleep,
+        random: Callable[[], float],
+        limits: RetryLimits,
+    ) -> None:
+        self._session = session
+        self._api_url = api_url.rstrip("/")
+        self._clock = clock
+        self._sleep = sleep
+        self._random = random
+        self._limits = limits
+
+    async def perform(self, call: Call, credential: Credential, pace: Pace, look: Look | None = None) -> Any:
+        """The decoded answer (None where it is empty). Raises ``GitHubUnavailable`` or ``GitHubRefused``.
+
+        With ``look``, a call that may have taken effect in spite of its failure is not repeated before ``look`` has
+        found nothing; what it finds is the result.
+        """
+        started = self._clock.now()
+        refused: str | None = None
+        for attempt in itertools.count(1):
+            await self._stand_back(pace, started)
+            secret = await credential(refused)
+            outcome = await self._once(call, secret)
+            if not isinstance(outcome, Failure):
+                return outcome.value
+            if bad_credentials(outcome) and refused is None:
+                refused = secret
+                continue
+            await self._wait_or_raise(outcome, attempt, started, pace)
+            if look is not None and may_have_happened(outcome) and (found := await look()) is not None:
+                return found
+        raise AssertionError("unreachable")
+
+    async def _stand_back(self, pace: Pace, started: datetime) -> None:
+        """While the installation is limited, wait if the budget allows, and do not even ask if it does not."""
+        blocked = pace.blocked_seconds(self._clock.now())
+        if blocked and self._spent(started) + blocked > self._limits.total_seconds:
+            raise GitHubUnavailable("GitHub's rate limit for this installation is reached", blocked)
+        if blocked:
+            await self._sleep(blocked)
+
+    async def _wait_or_raise(self, failure: Failure, attempt: int, started: datetime, pace: Pace) -> None:
+        verdict = decide(
+            failure,
+            attempt=attempt,
+            spent_seconds=self._spent(started),
+            now=self._clock.now(),
+            jitter=self._random(),
+            limits=self._limits,
+        )
+        if isinstance(verdict, Refused):
+            raise GitHubRefused(failure.status or 0, verdict.words)
+        _log.warning("call to GitHub failed (attempt %d): %s %s", attempt, failure.status or "", verdict)
+        if verdict.limited:
+            pace.block(self._clock.now(), verdict.seconds)
+        if isinstance(verdict, GiveUp):
+            raise GitHubUnavailable(f"{failure.status or 'no answer'}: {verdict.words}", verdict.seconds)
+        if not verdict.limited:  # a limit is waited out in _stand_back, where others of the installation wait too
+            await self._sleep(verdict.seconds)
+
+    async def _once(self, call: Call, secret: str) -> Success | Failure:
+        path = call.path + (f"?{urlencode(call.query)}" if call.query else "")
+        for _ in range(MAX_REDIRECTS):
+            try:
+                answer = await exchange(
+                    self._session, call.method, self._api_url + path, headers(secret), encode(call.body)
+                )
+            except NoAnswer as error:
+                return Failure(None, str(error))
+            self._clock.learn(answer.headers)
+            follow = self._follow(call, answer)
+            if follow is None:
+                return read(answer)
+            path = follow
+        return Failure(310, "too many redirects")
+
+    def _follow(self, call: Call, answer: Answer) -> str | None:
+        """The path of a redirect to follow. Writes follow only those that keep method and body (307, 308)."""
+        keeps = {307, 308} if call.method != "GET" else {301, 302, 307, 308}
+        if answer.status not in keeps or call.repository_id is None:
+            return None
+        return github_urls.redirected(self._api_url, answer.headers.get("location", ""), call.repository_id)
+
+    def _spent(self, started: datetime) -> float:
+        return (self._clock.now() - started).total_seconds()
+
+
+@dataclass(frozen=True)
+class Success:
+    """A 2xx answer, decoded."""
+
+    value: Any
+
+
+def headers(secret: str) -> dict[str, str]:
+    """GitHub takes ``bearer`` for JWTs and installation tokens alike."""
+    return sansio.create_headers(USER_AGENT, accept=ACCEPT, jwt=secret) | {
+        "x-github-api-version": API_VERSION,
+        "content-type": "application/json; charset=utf-8",
+    }
+
+
+def encode(body: Mapping[str, Any] | None) -> bytes | None:
+    """JSON; lone surrogates, which UTF-8 has no bytes for, travel as the escapes they came from."""
+    return None if body is None else json.dumps(body).encode("ascii")
+
+
+def read(answer: Answer) -> Success | Failure:
+    """Decode with gidgethub, which raises for anything but 200, 201, 202 and 204 - and raises much else besides.
+
+    A 2xx that cannot be read is no answer. An error page of a proxy (HTML, odd status) is an error with short words.
+    """
+    try:
+        value, _, _ = sansio.decipher_response(answer.status, answer.headers, answer.body)
+    except GitHubException as error:
+        return Failure(answer.status, short(str(error)), answer.headers)
+    except (ValueError, LookupError, TypeError, AttributeError):
+        # Broken JSON, a body that is no text, an unknown charset, a status that Python has no name for (520 to 530).
+        status = None if 200 <= answer.status < 300 else answer.status
+        return Failure(status, "an answer that could not be read", answer.headers)
+    return Success(value)
+
+
+def short(words: str) -> str:
+    """One line of bounded length."""
+    line = " ".join(words.split())
+    return line if len(line) <= MAX_WORDS else line[:MAX_WORDS] + "…"
