@@ -20,9 +20,7 @@ PROXY_URL = "http://127.0.0.1:9080"
 
 # Everything for work on files and no more: what waits for a clock, opens a work tree elsewhere, or has the provider
 # fetch pages on the agent's behalf (a way out that no proxy here can judge) is not offered to the model.
-TOOLS = (
-    "Bash,Edit,Glob,Grep,NotebookEdit,Read,Skill,Task,TaskCreate,TaskGet,TaskList,TaskOutput,TaskStop,TaskUpdate,Write"
-)
+TOOLS = "Bash,Edit,Glob,Grep,NotebookEdit,Read,Skill,Task,TaskCreate,TaskGet,TaskList,TaskStop,TaskUpdate,Write"
 
 # Gateways name models with all of these (``anthropic/claude-sonnet-4-5@20250929``, Bedrock ARNs).
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]{0,199}")

@@ -125,10 +125,10 @@ class Other(_Event):
 
 
 Event = Assistant | Result | Retry | Other
-_MODELS: dict[str, TypeAdapter[Any]] = {
-    "assistant": TypeAdapter(Assistant),
-    "result": TypeAdapter(Result),
-    "api_retry": TypeAdapter(Retry),
+_BY_KIND: dict[tuple[str, str | None], TypeAdapter[Any]] = {
+    ("assistant", None): TypeAdapter(Assistant),
+    ("result", None): TypeAdapter(Result),
+    ("system", "api_retry"): TypeAdapter(Retry),
 }
 _OTHER = TypeAdapter(Other)
 
@@ -137,14 +137,14 @@ def parse(line: bytes) -> Event | None:
     """One line as an event; None where it is no JSON object with a type, or not shaped as that type demands."""
     try:
         value = json.loads(line.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):  # no JSON, a number of 5,000 digits, or nested 100,000 deep
-        return None
-    if not isinstance(value, dict) or not isinstance(value.get("type"), str):
-        return None
-    kind = value.get("subtype") if value["type"] == "system" else value["type"]
-    adapter = _MODELS.get(kind, _OTHER) if isinstance(kind, str) else _OTHER
-    try:
-        event: Event = adapter.validate_python(value)
-    except ValidationError:
+        event: Event = _adapter(value).validate_python(value)
+    except (ValueError, RecursionError):  # no JSON, a wrong shape, a number of 5,000 digits, nested 100,000 deep
         return None
     return event
+
+
+def _adapter(value: Any) -> TypeAdapter[Any]:
+    kind, subtype = (value.get("type"), value.get("subtype")) if isinstance(value, dict) else (None, None)
+    if not isinstance(kind, str) or not isinstance(subtype, str | None):
+        return _OTHER
+    return _BY_KIND.get((kind, subtype if kind == "system" else None), _OTHER)

@@ -17,7 +17,7 @@ _BY_STATUS = {
     402: "the model account has no credits left (402): the operator must add some",
     403: "the model gateway does not let this key use that model (403): the operator must allow it or choose another",
     404: "the model gateway does not know the model (404): the operator must choose another",
-    413: "the conversation grew too large for the model gateway (413): ask for a smaller step",
+    413: "the request grew too large for the model gateway (413): ask for a smaller step",
     429: "the model's rate limit was reached (429) and lasted through all retries: try again later",
     529: "the model was overloaded (529) through all retries: try again later",
 }
@@ -25,6 +25,7 @@ _BY_KIND = {
     "max_output_tokens": "one answer of the model was longer than the output limit: ask for a smaller step",
     "connection_failed": "the connection to the model gateway broke and all retries failed: try again later",
     "billing_error": "the model account has no credits left: the operator must add some",
+    "prompt_too_long": "the conversation grew too large for the model: ask for a smaller step",
     "refusal": "the model refused this request",
     "error_max_turns": "the agent used up its number of turns before it was done: ask for a smaller step",
     "error_max_budget_usd": "the agent used up its budget before it was done: ask for a smaller step",
@@ -48,7 +49,8 @@ def failure(result: Result, last_error: str = "") -> str:
 
 
 def _sentence(result: Result, last_error: str) -> str:
-    for kind in (result.subtype, result.api_error, result.stop_reason, result.api_error_status, last_error):
+    kinds = (result.subtype, result.terminal_reason, result.api_error, result.stop_reason)
+    for kind in (*kinds, result.api_error_status, last_error):
         if isinstance(kind, int) and (words := _by_status(kind, last_error)):
             return words
         if isinstance(kind, str) and kind in _BY_KIND:
