@@ -27,6 +27,8 @@ from bot import live_text
 from bot.tasks import Command, Mistake, Slip, Verb
 from sandbox import MAX_PROMPT_BYTES
 
+__all__ = ["DEFAULT_WORD", "LATER", "VERBS", "WORD_PATTERN", "Command", "Mistake", "parse", "render"]
+
 DEFAULT_WORD = "/agent"
 
 # A slash keeps the word from being a mention, and from starting a list, a heading or a quote in Markdown.
