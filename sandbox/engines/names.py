@@ -1,0 +1,63 @@
+"""Every name, label and volume that a sandbox has on the engine. Pure.
+
+Names come from our ids only: never from repository, branch or user names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sandbox.engine import LABEL_INSTANCE, LABEL_ROLE, LABEL_SANDBOX, Volume
+
+MIB = 2**20
+AGENT_UID = 65532
+EGRESS_UID = 65533
+SOCKET_VOLUME_BYTES = MIB  # three socket files; a tmpfs needs some size, this is the smallest round one
+
+
+@dataclass(frozen=True)
+class Names:
+    """Finds everything of one sandbox by name."""
+
+    instance: str
+    sandbox: str
+
+    def of(self, role: str) -> str:
+        return f"gofer-{self.instance}-{self.sandbox}-{role}"
+
+    @property
+    def network(self) -> str:
+        return network(self.instance)
+
+    def labels(self, role: str) -> dict[str, str]:
+        return labels(self.instance, self.sandbox, role)
+
+
+def network(instance: str) -> str:
+    return f"gofer-{instance}"
+
+
+def labels(instance: str, sandbox: str, role: str) -> dict[str, str]:
+    """``sandbox`` is empty for what belongs to the instance itself: it then has no such label."""
+    whose = {LABEL_SANDBOX: sandbox} if sandbox else {}
+    return {LABEL_INSTANCE: instance, **whose, LABEL_ROLE: role}
+
+
+def images_volume(instance: str) -> Volume:
+    """Holds the loop image files of every sandbox of the instance; only the store helper mounts it."""
+    return Volume(f"gofer-{instance}-images", labels(instance, "", "images"))
+
+
+def socket_volume(names: Names, role: str) -> Volume:
+    """``sock-agent`` or ``sock-fetch``: a small tmpfs that only the egress may write to."""
+    how = f"size={SOCKET_VOLUME_BYTES},uid={EGRESS_UID},gid={EGRESS_UID},mode=0755,nosuid,nodev,noexec"
+    return Volume(names.of(role), names.labels(role), {"type": "tmpfs", "device": "tmpfs", "o": how})
+
+
+def loop_volume(names: Names, role: str, device: str) -> Volume:
+    """``ws`` or ``clean``: the ext4 file system on a loop device, capped in bytes and inodes by its size."""
+    return Volume(names.of(role), names.labels(role), {"type": "ext4", "device": device, "o": "nosuid,nodev"})
+
+
+def inputs_volume(names: Names) -> Volume:
+    return Volume(names.of("inputs"), names.labels("inputs"))
