@@ -1,0 +1,39 @@
+"""The door of the queue: a request becomes a task once. Runs inside a transaction of `Store`."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+
+from sqlalchemy import Connection
+from sqlalchemy.dialects import postgresql, sqlite
+
+from bot.store.rows import columns_of
+from bot.store.schema import tasks
+from bot.tasks import Request, TaskState
+
+# Bytes of a task's id. Random, not counted: the id is in a marker on GitHub, and must not come back when a database
+# is lost and made anew. 40 bits: with a million tasks in a database one collision in two is far off, and a
+# collision is only a delivery refused as known.
+ID_BYTES = 5
+
+
+def add(connection: Connection, requests: Sequence[Request], now: float) -> list[bool]:
+    """One row a request; False for a delivery id or a content key that is already there.
+
+    The unique constraints decide, not a look beforehand: of any number at the same moment one wins.
+    """
+    return [_add_one(connection, request, now) for request in requests]
+
+
+def _add_one(connection: Connection, request: Request, now: float) -> bool:
+    values = {
+        **columns_of(request),
+        "task_id": secrets.token_hex(ID_BYTES),
+        "state": TaskState.QUEUED,
+        "created_at": now,
+        "updated_at": now,
+    }
+    insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    statement = insert(tasks).values(values).on_conflict_do_nothing().returning(tasks.c.seq)
+    return connection.execute(statement).scalar_one_or_none() is not None

@@ -1,0 +1,101 @@
+"""Rows to values and back. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import RowMapping
+
+from bot.tasks import Request, TaskState, Verb
+from sandbox import Outcome
+
+
+@dataclass(frozen=True)
+class Task:
+    """One row of ``tasks`` as it was when it was read; times are seconds since the epoch.
+
+    ``fence`` is the claim under which it was read: every write with it is refused once somebody else has claimed
+    the task.
+    """
+
+    task_id: str
+    seq: int
+    request: Request
+    state: TaskState
+    ending: str | None
+    handle: str | None
+    status_comment_id: int | None
+    result_comment_id: int | None
+    shown_position: int | None
+    worker: str | None
+    lease_until: float
+    fence: int
+    attempts: int
+    retries: int
+    cancel_requested: bool
+    created_at: float
+    admitted_at: float | None
+    started_at: float | None
+    finished_at: float | None
+
+
+def clean(text: str) -> str:
+    """Without NULs, which PostgreSQL refuses, and lone surrogates, which no UTF-8 can carry."""
+    return text.replace("\0", "").encode("utf-8", "ignore").decode("utf-8")
+
+
+def cleaned(value: Any) -> Any:
+    """``clean`` for every string in a JSON-like value, keys included."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {clean(str(key)): cleaned(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [cleaned(item) for item in value]
+    return value
+
+
+def task_of(row: RowMapping) -> Task:
+    """A row of ``tasks`` as a value."""
+    names = Task.__dataclass_fields__
+    plain = {name: row[name] for name in names if name not in {"request", "state"}}
+    return Task(
+        request=Request.model_validate_json(row["request"]),
+        state=TaskState(row["state"]),
+        **plain,
+    )
+
+
+def columns_of(request: Request) -> dict[str, Any]:
+    """The columns that a new task takes from its request. ``created_at`` of the row is the store's own clock's."""
+    body = cleaned(request.model_dump(mode="python"))
+    body["created_at"] = request.created_at.isoformat()
+    return {
+        "delivery_id": body["delivery_id"],
+        "content_key": body["content_key"],
+        "request": json.dumps(body),
+        "verb": str(Verb(request.command.verb)),
+        "repository_id": request.repository.id,
+        "thread": request.thread,
+    }
+
+
+def outcome_columns(outcome: Outcome) -> tuple[str, bytes | None]:
+    """An outcome as JSON without its patch, and the patch as it is: bytes."""
+    body = outcome.model_dump(mode="python")
+    patch = outcome.changes.patch if outcome.changes else None
+    if body["changes"]:
+        body["changes"]["patch"] = None
+    return json.dumps(cleaned(body)), patch
+
+
+def outcome_of(body: str, patch: bytes | None) -> Outcome:
+    """The reverse of ``outcome_columns``."""
+    outcome = Outcome.model_validate_json(body)
+    if outcome.changes is None or patch is None:
+        return outcome
+    changes = outcome.changes.model_copy(update={"patch": patch})
+    return outcome.model_copy(update={"changes": changes})
