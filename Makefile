@@ -1,0 +1,68 @@
+# Each target sets up what it needs, says so, and can be run again at once. `make help` lists them.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+
+# make demo GOFER_BUILD_CA=/path/bundle.pem: handed on to the image builds (deploy/images.md).
+ifdef GOFER_BUILD_CA
+export GOFER_BUILD_CA
+endif
+
+PYTHON := .venv/bin/python
+SETUP := deploy/setup
+WITH_ENGINE := $(SETUP)/with-engine.sh
+# Passed on: make demo ARGS=--real-model, make test ARGS="-k egress"
+ARGS ?=
+
+.PHONY: help demo test test-all lint bench images setup engine postgresql clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: setup ## one real task end to end: comment in, real container, real agent, diff out
+	@$(WITH_ENGINE) .venv/bin/gofer demo $(ARGS)
+
+test: lint setup postgresql ## lint and the tests, without the slow ones
+	@$(WITH_ENGINE) $(PYTHON) -m pytest -m "not slow" $(ARGS)
+
+test-all: lint setup postgresql ## lint and all tests
+	@$(WITH_ENGINE) $(PYTHON) -m pytest $(ARGS)
+
+bench: setup ## measure, and print the figures with this machine's name
+	@$(WITH_ENGINE) $(PYTHON) -m tests.bench $(ARGS)
+
+lint: .venv/gofer-ready .venv/egress-types-ready ## ruff, mypy, and shellcheck where it is installed
+	@$(PYTHON) -m ruff check .
+	@$(PYTHON) -m ruff format --check --quiet .
+	@$(PYTHON) -m mypy
+	@$(SETUP)/lint-egress.sh
+	@if command -v shellcheck >/dev/null; then shellcheck -x $(SETUP)/*.sh images/*/*.sh images/base/entry .ci/run; \
+	else echo "lint: shellcheck is not installed; the shell scripts were not checked"; fi
+
+images: .venv/gofer-ready engine ## build the images whose inputs have changed
+	@$(WITH_ENGINE) $(PYTHON) -m sandbox.images build
+
+setup: images ## virtual environment, Docker Engine and images
+
+engine:
+	@$(SETUP)/engine.sh
+
+postgresql:
+	@$(SETUP)/postgresql.sh
+
+.venv/gofer-ready: deploy/requirements.txt pyproject.toml $(SETUP)/venv.sh
+	@$(SETUP)/venv.sh
+	@touch $@
+
+# mitmproxy's own types, for checking what runs in the egress image: unpacked, never run here.
+.venv/egress-types-ready: images/egress/requirements.txt .venv/gofer-ready $(SETUP)/egress-types.sh
+	@$(SETUP)/egress-types.sh
+	@touch $@
+
+clean: ## remove what make has put here, and images of ours that were replaced; no task and no data
+	@if [ -x $(PYTHON) ]; then $(WITH_ENGINE) $(PYTHON) -m sandbox.images prune || true; fi
+	@rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
