@@ -1,0 +1,179 @@
+"""Settings: strict, told all at once, and never with a secret in the words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.config import Config, ConfigError, from_environment, settings
+
+ROOT = Path(__file__).parent.parent.parent
+KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEcanary\n-----END RSA PRIVATE KEY-----\n"
+SECRET = "8f1f0c3b5a7d9e2460b1c2d3e4f5a697"  # 32 characters
+GOOD = {
+    "GOFER_APP_ID": "12345",
+    "GOFER_PRIVATE_KEY": KEY,
+    "GOFER_WEBHOOK_SECRET": SECRET,
+    "GOFER_SERVED": "octo, other/repo",
+    "GOFER_MODEL_KEY": "sk-canary",
+}
+
+
+def mistakes(**changes: str | None) -> list[str]:
+    environment = {k: v for k, v in (GOOD | changes).items() if v is not None}
+    with pytest.raises(ConfigError) as caught:
+        from_environment(environment)
+    for secret in ("canary", SECRET):
+        assert secret not in str(caught.value)
+    return str(caught.value).splitlines()
+
+
+def test_what_must_be_given_is_enough() -> None:
+    config = from_environment(GOOD)
+    assert config.address == ("127.0.0.1", 8080)
+    assert config.database == "sqlite:////var/lib/gofer/gofer.db"
+    assert config.api_url == "https://api.github.com"
+    assert config.sandbox_settings().gateway.key.get_secret_value() == "sk-canary"
+
+
+def test_every_missing_setting_is_told_at_once() -> None:
+    with pytest.raises(ConfigError) as caught:
+        from_environment({})
+    assert [line.split()[0] for line in str(caught.value).splitlines()] == [
+        "GOFER_APP_ID",
+        "GOFER_PRIVATE_KEY",
+        "GOFER_WEBHOOK_SECRET",
+        "GOFER_SERVED",
+    ]
+
+
+def test_misspelt_name_is_refused_with_the_nearest_right_one() -> None:
+    (line,) = mistakes(GOFER_MAX_RUNING="3")
+    assert line == "GOFER_MAX_RUNING is no setting of Gofer; nearest: GOFER_MAX_RUNNING"
+
+
+def test_foreign_names_are_nobody_s_business() -> None:
+    from_environment(GOOD | {"PATH": "/bin", "GITHUB_TOKEN": "x", "GO": "1"})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("GOFER_WEBHOOK_SECRET", "", "0 characters"),
+        ("GOFER_WEBHOOK_SECRET", SECRET[:-1], "31 characters"),
+        ("GOFER_WEBHOOK_SECRET", "change-me-change-me-change-me-change-me", "placeholder"),
+        ("GOFER_WEBHOOK_SECRET", "<paste the secret of your app in here>", "placeholder"),
+        ("GOFER_WEBHOOK_SECRET", "a" * 40, "placeholder"),
+        ("GOFER_PRIVATE_KEY", "/etc/gofer/canary.pem", "no PEM private key"),
+        ("GOFER_SERVED", " , ", "empty"),
+        ("GOFER_SERVED", "*", "neither an owner nor owner/repository"),
+        ("GOFER_SERVED", "https://github.com/octo", "neither an owner nor owner/repository"),
+        ("GOFER_LISTEN", "8080", "HOST:PORT"),
+        ("GOFER_LISTEN", "::1:8080", "HOST:PORT"),
+        ("GOFER_LISTEN", "127.0.0.1:99999", "HOST:PORT"),
+        ("GOFER_GITHUB_URL", "github.com", "https:// URL"),
+        ("GOFER_GITHUB_URL", "https://user:canary@ghes.example", "no user"),
+        ("GOFER_MAX_RUNNING", "0", "greater than 0"),
+        ("GOFER_MAX_RUNNING", "two", "integer"),
+        ("GOFER_COMMAND_WORD", "agent", "pattern"),
+        ("GOFER_INSTANCE", "Mine!", "pattern"),
+    ],
+)
+def test_value_that_does_not_fit_is_refused_in_words(name: str, value: str, words: str) -> None:
+    (line,) = mistakes(**{name: value})
+    assert line.startswith(f"{name}: ")
+    assert words in line
+
+
+def test_plain_http_is_refused_unless_it_is_named_private() -> None:
+    (line,) = mistakes(GOFER_GITHUB_URL="http://10.0.0.5")
+    assert "GOFER_GITHUB_PRIVATE" in line
+    config = from_environment(GOOD | {"GOFER_GITHUB_URL": "http://10.0.0.5/", "GOFER_GITHUB_PRIVATE": "true"})
+    assert config.api_url == "http://10.0.0.5/api/v3"
+
+
+def test_model_key_may_be_missing_with_a_gateway_of_one_s_own_only() -> None:
+    (line,) = mistakes(GOFER_MODEL_KEY=None)
+    assert "GOFER_MODEL_KEY" in line
+    own = {"GOFER_MODEL_KEY": "", "GOFER_MODEL_URL": "http://10.0.0.6:4000", "GOFER_MODEL_PRIVATE": "yes"}
+    assert from_environment(GOOD | own).sandbox_settings().gateway.private
+
+
+@pytest.mark.parametrize(
+    ("url", "api"),
+    [
+        ("https://github.com/", "https://api.github.com"),
+        ("https://octo.ghe.com", "https://api.octo.ghe.com"),
+        ("https://ghes.octo.test", "https://ghes.octo.test/api/v3"),
+        ("https://evilghe.com", "https://evilghe.com/api/v3"),
+    ],
+)
+def test_one_setting_names_a_github_of_one_s_own(url: str, api: str) -> None:
+    assert from_environment(GOOD | {"GOFER_GITHUB_URL": url}).api_url == api
+
+
+def test_secrets_come_from_files_too(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text(SECRET + "\n")
+    (tmp_path / "key.pem").write_text(KEY)
+    environment = {k: v for k, v in GOOD.items() if k not in {"GOFER_WEBHOOK_SECRET", "GOFER_PRIVATE_KEY"}}
+    config = from_environment(
+        environment
+        | {
+            "GOFER_WEBHOOK_SECRET_FILE": str(tmp_path / "secret"),
+            "GOFER_PRIVATE_KEY_FILE": str(tmp_path / "key.pem"),
+        }
+    )
+    assert config.webhook_secret.get_secret_value() == SECRET
+    assert config.private_key.get_secret_value() == KEY
+
+
+def test_secret_file_that_is_not_there_is_told_once_by_name(tmp_path: Path) -> None:
+    (line,) = mistakes(GOFER_WEBHOOK_SECRET=None, GOFER_WEBHOOK_SECRET_FILE=f"{tmp_path}/none")
+    assert "GOFER_WEBHOOK_SECRET_FILE" in line
+    assert "No such file" in line
+
+
+def test_secret_given_twice_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text(SECRET)
+    (line,) = mistakes(GOFER_WEBHOOK_SECRET_FILE=str(tmp_path / "secret"))
+    assert "both given" in line
+
+
+def test_key_with_escaped_line_ends_is_taken() -> None:
+    config = from_environment(GOOD | {"GOFER_PRIVATE_KEY": KEY.replace("\n", "\\n")})
+    assert config.private_key.get_secret_value() == KEY
+
+
+def test_nothing_that_is_printed_holds_a_secret() -> None:
+    config = from_environment(GOOD)
+    for text in (repr(config), str(config), config.model_dump_json(), repr(config.sandbox_settings())):
+        assert "canary" not in text
+        assert SECRET not in text
+
+
+def test_certificates_are_read_and_a_missing_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("-----BEGIN CERTIFICATE-----\n")
+    config = from_environment(GOOD | {"GOFER_MODEL_CA_FILE": str(tmp_path / "ca.pem")})
+    assert config.sandbox_settings().gateway.ca_pem.startswith("-----BEGIN")
+    config = from_environment(GOOD | {"GOFER_GITHUB_CA_FILE": str(tmp_path / "none.pem")})
+    with pytest.raises(ConfigError, match="cannot be read"):
+        config.sandbox_settings()
+
+
+def test_defaults_of_the_limits_are_the_sandbox_s_own() -> None:
+    from sandbox import Limits
+
+    assert from_environment(GOOD).limits == Limits()
+
+
+def test_settings_page_is_the_one_the_code_has() -> None:
+    """After a change: python -m tests.bot.settings_page > deploy/settings.md"""
+    from tests.bot.settings_page import page
+
+    assert (ROOT / "deploy" / "settings.md").read_text() == page()
+
+
+def test_every_setting_says_what_it_means() -> None:
+    assert all(meaning for _, _, meaning in settings())
+    assert len({name for name, _, _ in settings()}) == len(settings()) > len(Config.model_fields)
