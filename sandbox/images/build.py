@@ -9,7 +9,7 @@ import re
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,8 +41,11 @@ class Options:
     mirror: str = DEFAULT_MIRROR
     ca: bytes = b""
     """Extra CA certificates, PEM, that the build's downloads trust."""
-    args: dict[str, str] = field(default_factory=dict, repr=False)
-    """Build arguments that say where to fetch from (proxies, indexes). They may hold passwords: never shown."""
+    args: Callable[[], dict[str, str]] = field(default=dict, repr=False)
+    """Gives the build arguments that say where to fetch from (proxies, indexes); asked only when something is built.
+
+    They may hold passwords: never shown, and given to stages that are not kept.
+    """
 
 
 def tag(options: Options, name: str) -> str:
@@ -67,14 +70,24 @@ def image_id(client: docker.DockerClient, options: Options, name: str) -> str:
 
 
 def needed(
+    client: docker.DockerClient, options: Options, wanted: Sequence[str], say: Callable[[str], None], *, fresh: bool
+) -> list[Step]:
+    """What ``build`` would do now. Gets the Debian root where it is missing, since its ID is one of the inputs."""
+    return _plan(client, options, wanted, _all_files(), say, fresh)
+
+
+def _all_files() -> dict[str, dict[str, bytes]]:
+    return {name: read_files(recipe) for name, recipe in RECIPES.items()}
+
+
+def _plan(
     client: docker.DockerClient,
     options: Options,
     wanted: Sequence[str],
+    files: Mapping[str, Mapping[str, bytes]],
     say: Callable[[str], None],
-    fresh: bool = False,
+    fresh: bool,
 ) -> list[Step]:
-    """What ``build`` would do now. Gets the Debian root where it is missing, since its ID is one of the inputs."""
-    files = {name: read_files(recipe) for name, recipe in RECIPES.items()}
     hashes = all_inputs(files, root_id(client, options.root, options.mirror, say))
     return plan(wanted, hashes, labels(client, options), fresh=fresh)
 
@@ -92,10 +105,12 @@ def build(
     The images that are replaced are kept (untagged): a server that is running still uses them by ID.
     """
     with _alone(options.prefix):
-        for step in needed(client, options, wanted, say, fresh):
+        # Read once: the label must be of the very bytes that are sent, even while somebody edits them.
+        files = _all_files()
+        for step in _plan(client, options, wanted, files, say, fresh):
             started = time.monotonic()
             say(f"building {tag(options, step.name)}: {step.why}")
-            _perform(client, options, step, nocache=fresh)
+            _perform(client, options, step, archive(files[step.name], options.ca), nocache=fresh)
             say(f"built {tag(options, step.name)} in {time.monotonic() - started:.0f} s")
         return {name: image_id(client, options, name) for name in wanted}
 
@@ -113,15 +128,15 @@ def _alone(prefix: str) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _perform(client: docker.DockerClient, options: Options, step: Step, *, nocache: bool) -> None:
+def _perform(client: docker.DockerClient, options: Options, step: Step, context: bytes, *, nocache: bool) -> None:
     recipe = RECIPES[step.name]
     parent = {} if recipe.parent is None else {"BASE": tag(options, recipe.parent)}
     output = client.api.build(
-        fileobj=io.BytesIO(archive(read_files(recipe), options.ca)),
+        fileobj=io.BytesIO(context),
         custom_context=True,
         dockerfile=recipe.dockerfile,
         tag=tag(options, step.name),
-        buildargs={**options.args, "DEBIAN": options.root, **parent},
+        buildargs={**options.args(), "DEBIAN": options.root, **parent},
         labels={INPUTS_LABEL: step.inputs, IMAGE_LABEL: step.name},
         nocache=nocache,
         pull=False,
