@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from aiohttp import web
 from pydantic import SecretStr, ValidationError
@@ -92,11 +93,17 @@ class ScriptedModel:
         """Listen; port 0 picks a free one. Once."""
         app = web.Application(client_max_size=MAX_BODY_BYTES)
         app.router.add_route("*", "/{path:.*}", self._handle)
-        self._runner = web.AppRunner(app, handler_cancellation=True, access_log=None)
+        self._runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=STOP_SECONDS)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, host, port, shutdown_timeout=STOP_SECONDS)
+        site = web.TCPSite(self._runner, host, port)
         await site.start()
         self._address = self._runner.addresses[0][:2]
+
+    async def listen_at(self, path: Path) -> None:
+        """Listen on a Unix socket as well. After ``start``."""
+        if self._runner is None:
+            raise RuntimeError("the model has not been started")
+        await web.UnixSite(self._runner, path).start()
 
     async def stop(self) -> None:
         """Close everything, hanging requests included. Safe to call twice, or before ``start``."""

@@ -84,8 +84,8 @@ class Agent(Protocol):
         ...
 
     def environment(self, settings: AgentSettings) -> dict[str, str]:
-        """The container's whole environment. It holds placeholders where a key would be: everything in the sandbox
-        can read it."""
+        """The container's environment beside PATH, HOME and LANG. It holds placeholders where a key would be:
+        everything in the sandbox can read it."""
         ...
 
     def prompt(self, text: str) -> bytes:

@@ -26,9 +26,6 @@ TOOLS = "Bash,Edit,Glob,Grep,NotebookEdit,Read,Skill,Task,TaskCreate,TaskGet,Tas
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]{0,199}")
 
 _FIXED = {
-    "HOME": "/home/agent",
-    "PATH": "/usr/local/bin:/usr/bin:/bin",
-    "LANG": "C.UTF-8",
     "TMPDIR": "/tmp",  # noqa: S108  (a tmpfs of the sandbox's own)
     "ANTHROPIC_BASE_URL": MODEL_URL,
     "ANTHROPIC_API_KEY": "placeholder",  # the egress sets the real one
@@ -68,7 +65,7 @@ class Claude:
         ]
 
     def environment(self, settings: AgentSettings) -> dict[str, str]:
-        """Everything that is set in the container; no secret is among it."""
+        """All that is set beside PATH, HOME and LANG; no secret is among it."""
         return {
             **_FIXED,
             "CLAUDE_CODE_MAX_RETRIES": str(settings.max_retries),
