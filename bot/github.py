@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import random as _random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -20,7 +22,6 @@ from bot import github_urls as urls
 from bot.github_auth import (
     AppCredential,
     Clock,
-    Credential,
     GitHubClock,
     Key,
     Permissions,
@@ -112,7 +113,8 @@ class GitHub:
         )
         self._as_app = AppCredential(self._app_id, private_key, self._clock)
         self._tokens = Tokens(self._mint, self._clock.now)
-        self._new_pace = lambda: Pace(spacing_seconds=write_spacing_seconds, sleep=sleep)
+        self._write_spacing_seconds = write_spacing_seconds
+        self._sleep = sleep
         self._app_pace = self._new_pace()
         self._paces: dict[int, Pace] = {}
 
@@ -121,9 +123,9 @@ class GitHub:
     async def app(self) -> AppInfo:
         """Our own registration. Refused with 401 where the id and the key do not belong together."""
         data = await self._calls.perform(Call("GET", urls.APP), self._as_app, self._app_pace)
-        return AppInfo(
-            id=data["id"], slug=data["slug"], permissions=data["permissions"], events=tuple(data["events"])
-        )
+        with expecting("an App"):
+            events = tuple(data["events"])
+            return AppInfo(id=data["id"], slug=data["slug"], permissions=data["permissions"], events=events)
 
     async def serves(self, where: RepositoryRef) -> bool:
         """Whether this installation exists, is not suspended, and includes this repository: GitHub's word, not the
@@ -144,19 +146,21 @@ class GitHub:
         Refused with 404 where another repository has taken the name.
         """
         data = await self._call(where, Call("GET", urls.repository(where)), TO_ASK)
-        if data["id"] != where.repository_id:
+        with expecting("a repository"):
+            info = RepositoryInfo(
+                id=data["id"],
+                owner=data["owner"]["login"],
+                name=data["name"],
+                private=data["private"],
+                default_branch=data["default_branch"],
+                archived=data["archived"],
+            )
+        if info.id != where.repository_id:
             raise GitHubRefused(404, "another repository has this name now")
-        return RepositoryInfo(
-            id=data["id"],
-            owner=data["owner"]["login"],
-            name=data["name"],
-            private=data["private"],
-            default_branch=data["default_branch"],
-            archived=data["archived"],
-        )
+        return info
 
     async def collaborator_permission(self, where: RepositoryRef, login: str, user_id: int | None = None) -> str:
-        """The role of ``login``: admin, maintain, write, triage, read or none; a custom role is the level it is based on.
+        """The role of ``login``: admin, maintain, write, triage, read or none; a custom role counts as its level.
 
         ``none`` also for somebody unknown, and where ``user_id`` is given and the login is another's by now.
         """
@@ -166,17 +170,16 @@ class GitHub:
             if error.status == 404:
                 return "none"
             raise
-        user = data.get("user") or {}
-        same_id = user_id is None or user.get("id") == user_id
-        if user.get("login", "").lower() != login.lower() or not same_id:
-            return "none"
-        return role(data["permission"], data.get("role_name", ""))
+        with expecting("a permission"):
+            user = data["user"] or {}
+            same_id = user_id is None or user.get("id") == user_id
+            if user.get("login", "").lower() != login.lower() or not same_id:
+                return "none"
+            return role(data["permission"], data.get("role_name", ""))
 
     # What we write.
 
-    async def react(
-        self, where: RepositoryRef, comment_id: int, content: str, *, pull_request: bool = False
-    ) -> None:
+    async def react(self, where: RepositoryRef, comment_id: int, content: str, *, pull_request: bool = False) -> None:
         """React to a comment of the thread; GitHub keeps one of a kind for each user, so repeating is free.
 
         Refused with 404 where the comment is gone.
@@ -194,7 +197,7 @@ class GitHub:
         since: datetime | None = None,
         pull_request: bool = False,
     ) -> int | None:
-        """The oldest comment of our own App that holds ``marker``. Others' comments can hold anything, and do not count.
+        """The oldest comment of our own App that holds ``marker``. Others' can hold anything, and do not count.
 
         ``since`` bounds the search to comments changed from then on, by GitHub's clock.
         """
@@ -204,11 +207,12 @@ class GitHub:
         for page in range(1, MAX_PAGES + 1):
             call = Call("GET", urls.comments(where, thread), query | {"page": page})
             found = await self._call(where, call, to_write(pull_request))
-            for comment in found:
-                if marker in (comment.get("body") or "") and self._is_ours(comment):
-                    return int(comment["id"])
-            if len(found) < PAGE:
-                return None
+            with expecting("a page of comments"):
+                for comment in found:
+                    if marker in (comment.get("body") or "") and self._is_ours(comment):
+                        return int(comment["id"])
+                if len(found) < PAGE:
+                    return None
         _log.warning("thread %s/%s#%d is too long to be searched to its end", where.owner, where.name, thread)
         return None
 
@@ -236,7 +240,8 @@ class GitHub:
         call = Call("POST", urls.comments(where, thread), body={"body": body})
         async with self._pace(where.installation_id).writing():
             data = await look() or await self._call(where, call, to_write(pull_request), look)
-        return int(data["id"])
+        with expecting("a comment"):
+            return int(data["id"])
 
     async def edit_comment(
         self, where: RepositoryRef, comment_id: int, body: str, *, pull_request: bool = False
@@ -284,27 +289,37 @@ class GitHub:
         ours = self._app_id in {str(app.get("id")), app.get("client_id")}
         return ours and (comment.get("user") or {}).get("type") == "Bot"
 
+    def _new_pace(self) -> Pace:
+        return Pace(spacing_seconds=self._write_spacing_seconds, sleep=self._sleep)
+
     def _pace(self, installation_id: int) -> Pace:
         return self._paces.setdefault(installation_id, self._new_pace())
 
-    async def _call(
-        self, where: RepositoryRef, call: Call, permissions: Permissions, look: Look | None = None
-    ) -> Any:
+    async def _call(self, where: RepositoryRef, call: Call, permissions: Permissions, look: Look | None = None) -> Any:
         """``call`` with a token for this repository and purpose."""
         key = Key.of(where.installation_id, where.repository_id, permissions)
-        credential: Credential = lambda refused: self._tokens.get(key, refused)  # noqa: E731
-        bound = Call(call.method, call.path, call.query, call.body, where.repository_id)
-        return await self._calls.perform(bound, credential, self._pace(where.installation_id), look)
+
+        async def token(refused: str | None) -> str:
+            return await self._tokens.get(key, refused)
+
+        bound = replace(call, repository_id=where.repository_id)
+        return await self._calls.perform(bound, token, self._pace(where.installation_id), look)
 
     async def _mint(self, installation_id: int, repository_id: int, permissions: Permissions) -> FetchToken:
-        call = Call(
-            "POST", urls.access_tokens(installation_id), body=mint_body(repository_id, permissions)
-        )
+        call = Call("POST", urls.access_tokens(installation_id), body=mint_body(repository_id, permissions))
         data = await self._calls.perform(call, self._as_app, self._app_pace)
-        try:
+        with expecting("a token"):
             return read_minted(data, repository_id, permissions)
-        except (ValueError, LookupError, TypeError, AttributeError):
-            raise GitHubUnavailable("GitHub answered with something that is no token") from None
+
+
+@contextmanager
+def expecting(what: str) -> Iterator[None]:
+    """Turn an answer of another shape than GitHub's into ``GitHubUnavailable``: something else answered for it."""
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, AttributeError):
+        # Without the chain: the answer may hold a token.
+        raise GitHubUnavailable(f"GitHub answered with something that is not {what}") from None
 
 
 def to_write(pull_request: bool) -> Permissions:

@@ -31,6 +31,8 @@ JWT_LIFE = timedelta(seconds=480)
 RENEW_BEFORE_END = timedelta(minutes=5)
 # About 1 kB each. The oldest goes first; it is only minted again.
 MAX_TOKENS = 1000
+# Locks that concurrent askers of one key meet at; a fixed number, so that no list of keys can grow.
+LOCKS = 64
 # A smaller difference is the answer's way and the Date header's whole seconds. A larger one is not a clock any more.
 SKEW_NOTICED = timedelta(seconds=5)
 SKEW_BELIEVED = timedelta(hours=24)
@@ -96,15 +98,14 @@ class Tokens:
         self._mint = mint
         self._now = now
         self._kept: OrderedDict[Key, FetchToken] = OrderedDict()
-        self._locks: dict[Key, asyncio.Lock] = {}
+        self._locks = tuple(asyncio.Lock() for _ in range(LOCKS))
 
     async def get(self, key: Key, refused: str | None = None) -> str:
         """A token that lives for at least five minutes more. ``refused`` is one that GitHub called bad: not that.
 
         Raises what minting raises.
         """
-        lock = self._locks.setdefault(key, asyncio.Lock())
-        async with lock:
+        async with self._locks[hash(key) % LOCKS]:
             kept = self._kept.get(key)
             if kept is not None and self._good(kept, refused):
                 return kept.token.get_secret_value()
@@ -126,9 +127,7 @@ class Tokens:
     def _keep(self, key: Key, token: FetchToken) -> None:
         self._kept[key] = token
         while len(self._kept) > MAX_TOKENS:
-            old, _ = self._kept.popitem(last=False)
-            if not self._locks[old].locked():
-                del self._locks[old]
+            self._kept.popitem(last=False)
 
 
 def mint_body(repository_id: int, permissions: Permissions) -> dict[str, Any]:

@@ -78,6 +78,8 @@ class Calls:
         for attempt in itertools.count(1):
             await self._stand_back(pace, started)
             secret = await credential(refused)
+            if secret == refused:  # there is no other to try
+                raise GitHubRefused(401, "Bad credentials")
             outcome = await self._once(call, secret)
             if not isinstance(outcome, Failure):
                 return outcome.value

@@ -16,9 +16,9 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 def slot(now: float, next_free: float, spacing: float, burst: int) -> tuple[float, float]:
-    """When a write that is ready at ``now`` may go (seconds to wait), and the next value of ``next_free``.
+    """Seconds to wait for a write that is ready at ``now``, and the next value of ``next_free``.
 
-    ``next_free`` is where evenly spaced writes would have got to; it may run ahead of ``now`` by ``burst - 1`` spacings.
+    ``next_free`` is where evenly spaced writes have got to; it may run ahead of ``now`` by ``burst - 1`` spacings.
     """
     wait = max(0.0, next_free - (burst - 1) * spacing - now)
     return wait, max(next_free, now) + spacing

@@ -107,13 +107,13 @@ def limit_seconds(failure: Failure, attempt: int, now: datetime) -> float:
     if seconds is None and failure.headers.get("x-ratelimit-remaining") == "0":
         seconds = reset_seconds(failure.headers, now)
     if seconds is None:
-        seconds = SECONDARY_WAIT_SECONDS * 2 ** (attempt - 1)
+        seconds = SECONDARY_WAIT_SECONDS * 2.0 ** (attempt - 1)
     return min(max(seconds, SHORTEST_LIMIT_WAIT_SECONDS), LONGEST_WAIT_SECONDS)
 
 
 def failure_seconds(failure: Failure, attempt: int, now: datetime, jitter: float) -> float:
     """Exponential with half of it random; a server that names a time gets at least that."""
-    seconds = FIRST_WAIT_SECONDS * 2 ** (attempt - 1) * (0.5 + jitter / 2)
+    seconds = FIRST_WAIT_SECONDS * 2.0 ** (attempt - 1) * (0.5 + jitter / 2)
     return min(max(seconds, retry_after_seconds(failure.headers, now) or 0.0), LONGEST_WAIT_SECONDS)
 
 

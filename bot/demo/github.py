@@ -1,0 +1,336 @@
+"""A local GitHub: stateful, over real HTTP, with real git. For ``gofer demo`` and for the tests.
+
+It knows one App, and answers as GitHub does: signatures, token scopes, statuses, bodies, headers, clones, webhooks. A
+test says what people do (``comment``, ``add_issue``), scripts what fails (``fail``), and awaits what the bot does
+(``await_comment``). Everything runs in the caller's event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from aiohttp import web
+from pydantic import SecretStr
+
+from bot.demo import github_git
+from bot.demo.github_access import World
+from bot.demo.github_auth import new_key
+from bot.demo.github_failures import Failure
+from bot.demo.github_git import File, Files
+from bot.demo.github_hooks import Hook
+from bot.demo.github_log import Delivery, Exchange
+from bot.demo.github_server import Server
+from bot.demo.github_shapes import Shapes
+from bot.demo.github_state import App, Comment, Installation, Issue, Repository, State, User
+from sandbox import spawn
+
+__all__ = ["Comment", "Delivery", "Exchange", "Failure", "File", "Installation", "Issue", "LocalGitHub", "Repository"]
+
+T = TypeVar("T")
+
+MAX_API_BODY_BYTES = 2**20
+# Connections that are still in use when the server stops get this long.
+STOP_SECONDS = 1.0
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class LocalGitHub:
+    """The server and its verbs. ``log`` and ``deliveries`` are in order and never shortened.
+
+    ``api_prefix`` makes it look like GitHub Enterprise Server (``/api/v3``).
+    """
+
+    def __init__(
+        self, root: Path | None = None, *, clock: Callable[[], datetime] = utc_now, api_prefix: str = ""
+    ) -> None:
+        self._root = Path(tempfile.mkdtemp(prefix="gofer-github-")) if root is None else root
+        self._own_root = root is None
+        self._clock = clock
+        self._api_prefix = api_prefix
+        self._public_key, self.private_key = new_key()
+        self.webhook_secret = SecretStr(secrets.token_hex(32))
+        self.state = State()
+        bot = self.state.user("gofer-local[bot]", "Bot")
+        self.app = App(
+            self.state.next_id(), "gofer-local", "Iv23liLocalGitHub001", self.state.user("gofer-owner"), bot, clock()
+        )
+        self.log: list[Exchange] = []
+        self.deliveries: list[Delivery] = []
+        self.failures: list[Failure] = []
+        self._changed = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._sending: set[asyncio.Task[Delivery | None]] = set()
+        self._hook: Hook | None = None
+        self._runner: web.AppRunner | None = None
+        self._world: World | None = None
+        self._server: Server | None = None
+        self.url = ""
+        """Base of the API, as the bot's configuration takes it."""
+        self.git_url = ""
+        """Base of the clone URLs, as containers reach it."""
+
+    # Life.
+
+    async def start(
+        self, host: str = "127.0.0.1", port: int = 0, *, public_host: str = "", also: Sequence[str] = ()
+    ) -> None:
+        """Listen on ``host`` (and on the addresses ``also``, same port; a Docker bridge's gateway, say).
+
+        ``public_host`` is the name in clone URLs; ``host`` if empty.
+        """
+        application = web.Application(client_max_size=MAX_API_BODY_BYTES)
+        application.router.add_route("*", "/{path:.*}", self._handle)
+        self._runner = web.AppRunner(
+            application, access_log=None, handler_cancellation=True, shutdown_timeout=STOP_SECONDS
+        )
+        await self._runner.setup()
+        await web.TCPSite(self._runner, host, port).start()
+        bound: int = self._runner.addresses[0][1]
+        for address in also:
+            await web.TCPSite(self._runner, address, bound).start()
+        self.url = f"http://{host}:{bound}{self._api_prefix}"
+        self.git_url = f"http://{public_host or host}:{bound}"
+        shapes = Shapes(self.url, self.git_url)
+        self._world = World(self.state, self.app, shapes, self.url, self._clock, self._commented)
+        self._server = Server(
+            self._world,
+            public_key=self._public_key,
+            api_prefix=self._api_prefix,
+            failures=self.failures,
+            log=self.log,
+            notify=self._notify,
+            stopping=self._stopping,
+        )
+
+    async def stop(self) -> None:
+        """Stop listening and sending, and remove the repositories if the folder is ours. May be called twice."""
+        self._stopping.set()
+        for task in list(self._sending):
+            task.cancel()
+        await asyncio.gather(*self._sending, return_exceptions=True)
+        if self._hook is not None:
+            await self._hook.close()
+            self._hook = None
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+        if self._own_root:
+            shutil.rmtree(self._root, ignore_errors=True)
+
+    async def connect_webhook(self, url: str) -> None:
+        """Send webhooks to ``url`` from now on, signed with ``webhook_secret``."""
+        if self._hook is not None:
+            await self._hook.close()
+        self._hook = Hook(url, self.webhook_secret, hook_id=self.state.next_id(), app_id=self.app.id)
+
+    # What there is.
+
+    def clone_url(self, owner: str, repo: str) -> str:
+        """What one clones: without credentials."""
+        return f"{self.git_url}/{owner}/{repo}.git"
+
+    def add_user(self, login: str, type: str = "User") -> User:
+        """A user by login; the same one if there already."""
+        return self.state.user(login, type)
+
+    def add_repository(
+        self,
+        owner: str,
+        name: str,
+        files: Files,
+        *,
+        private: bool = False,
+        default_branch: str = "main",
+        roles: dict[str, str] | None = None,
+        installed: bool = True,
+    ) -> Repository:
+        """A repository with one commit (none if there are no files), and the App installed on it."""
+        account = self.state.user(owner)
+        repository_id = self.state.next_id()
+        git_dir = self._root / f"{repository_id}.git"
+        github_git.create(git_dir, default_branch)
+        repository = Repository(repository_id, account, name, private, default_branch, git_dir, self._clock())
+        self.state.repositories[repository_id] = repository
+        for login, role in (roles or {}).items():
+            self.set_role(repository, login, role)
+        if files:
+            self.commit(repository, files)
+        if installed:
+            self.installation(account).repository_ids.add(repository_id)
+        return repository
+
+    def commit(self, repository: Repository, files: Files, *, branch: str = "", message: str = "A commit\n") -> str:
+        """Somebody pushes: exactly ``files`` on top of the branch (the default one). Returns the commit's id."""
+        branch = branch or repository.default_branch
+        return github_git.commit(repository.git_dir, files, branch=branch, message=message)
+
+    def head(self, repository: Repository, branch: str = "") -> str | None:
+        """The commit that a branch is at; None if there is none."""
+        return github_git.head(repository.git_dir, branch or repository.default_branch)
+
+    def installation(self, account: User) -> Installation:
+        """The App's installation on the account, made if need be."""
+        for installation in self.state.installations.values():
+            if installation.account is account:
+                return installation
+        made = Installation(self.state.next_id(), account)
+        self.state.installations[made.id] = made
+        return made
+
+    def set_role(self, repository: Repository, login: str, role: str) -> None:
+        """Make somebody admin, maintain, write, triage, read, none, or a custom role of that name (as write)."""
+        self.state.user(login)
+        repository.roles[login.lower()] = role
+
+    def rename(self, repository: Repository, name: str) -> None:
+        """The old name redirects from now on."""
+        repository.former.add(repository.full_name.lower())
+        repository.name = name
+
+    def add_issue(
+        self,
+        repository: Repository,
+        title: str = "An issue",
+        body: str = "",
+        user: str = "",
+        *,
+        pull_request: bool = False,
+    ) -> Issue:
+        """Open an issue, by the owner unless somebody is named."""
+        number = len(repository.issues) + 1
+        author = self.state.user(user) if user else repository.owner
+        issue = Issue(self.state.next_id(), number, title, body, author, self._clock(), is_pull_request=pull_request)
+        repository.issues[number] = issue
+        return issue
+
+    # What people do.
+
+    async def comment(self, repository: Repository, issue: Issue, user: str, body: str) -> Comment:
+        """Somebody comments. Returns when the webhook has been answered (see ``deliveries``)."""
+        now = self._clock()
+        comment = Comment(self.state.next_id(), body, self.state.user(user), now, now, history=[body])
+        issue.comments.append(comment)
+        await self._deliver_comment("created", repository, issue, comment)
+        return comment
+
+    async def edit(self, repository: Repository, issue: Issue, comment: Comment, body: str) -> None:
+        """Its author changes a comment."""
+        comment.history.append(body)
+        comment.body, comment.updated_at = body, self._clock()
+        await self._deliver_comment("edited", repository, issue, comment)
+
+    async def delete(self, repository: Repository, issue: Issue, comment: Comment) -> None:
+        """Somebody deletes a comment."""
+        issue.comments.remove(comment)
+        await self._deliver_comment("deleted", repository, issue, comment)
+
+    def fail(self, failure: Failure) -> Failure:
+        """Script a failure. The first that applies to a call is the one."""
+        self.failures.append(failure)
+        return failure
+
+    # Webhooks.
+
+    async def deliver(self, event: str, payload: dict[str, Any], *, delivery_id: str = "") -> Delivery | None:
+        """Send a signed webhook; None where no URL is set."""
+        if self._hook is None:
+            return None
+        return self._delivered(await self._hook.send(event, payload, delivery_id))
+
+    async def redeliver(self, delivery: Delivery) -> Delivery | None:
+        """Send the same bytes under the same id again, as the button at GitHub does."""
+        if self._hook is None:
+            return None
+        return self._delivered(await self._hook.resend(delivery.event, delivery.action, delivery.body, delivery.id))
+
+    def comment_payload(self, action: str, repository: Repository, issue: Issue, comment: Comment) -> dict[str, Any]:
+        """The ``issue_comment`` webhook for this comment."""
+        world = self._started()
+        payload = world.shapes.comment_event(action, repository, issue, comment, self.app)
+        if (installation := self.state.installation_of(repository)) is not None:
+            payload["installation"] = {"id": installation.id, "node_id": "MDIzOkludGVncmF0aW9uSW5zdGFsbGF0aW9uMQ=="}
+        return payload
+
+    async def _deliver_comment(
+        self, action: str, repository: Repository, issue: Issue, comment: Comment
+    ) -> Delivery | None:
+        self._notify()
+        if self.state.installation_of(repository) is None:
+            return None
+        return await self.deliver("issue_comment", self.comment_payload(action, repository, issue, comment))
+
+    def _commented(self, action: str, repository: Repository, issue: Issue, comment: Comment) -> None:
+        """The App hears of its own comments too, as from GitHub. Sent beside the answer."""
+        if self._hook is None or self._stopping.is_set():
+            return
+        task = spawn(self._deliver_comment(action, repository, issue, comment), name="github-webhook")
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
+
+    def _delivered(self, delivery: Delivery) -> Delivery:
+        self.deliveries.append(delivery)
+        self._notify()
+        return delivery
+
+    # What a test waits for.
+
+    def comments(self, repository: Repository, issue: Issue) -> list[Comment]:
+        """All comments, oldest first."""
+        return list(issue.comments)
+
+    def bot_comments(self, issue: Issue) -> list[Comment]:
+        """Those that the App has made."""
+        return [comment for comment in issue.comments if comment.by_app]
+
+    async def await_comment(self, predicate: Callable[[Comment], bool], seconds: float = 10.0) -> Comment:
+        """The first comment that is as wished, now or within ``seconds``; else an AssertionError with the history."""
+
+        def found() -> Comment | None:
+            issues = (issue for repository in self.state.repositories.values() for issue in repository.issues.values())
+            return next((comment for issue in issues for comment in issue.comments if predicate(comment)), None)
+
+        return await self.until(found, seconds)
+
+    async def until(self, fact: Callable[[], T | None], seconds: float = 10.0) -> T:
+        """Wait until ``fact`` is true of this server (it is asked after each request and each verb)."""
+        try:
+            async with asyncio.timeout(seconds):
+                while not (value := fact()):
+                    self._changed.clear()
+                    await self._changed.wait()
+                return value
+        except TimeoutError:
+            raise AssertionError(f"not seen within {seconds} s; what happened:\n{self.history()}") from None
+
+    def history(self) -> str:
+        """All requests, webhooks and comments, to read after a failure."""
+        lines = [str(exchange) for exchange in self.log] + [str(delivery) for delivery in self.deliveries]
+        for repository in self.state.repositories.values():
+            for issue in repository.issues.values():
+                for comment in issue.comments:
+                    texts = " | then | ".join(comment.history)
+                    lines.append(f"{repository.full_name}#{issue.number} {comment.user.login}: {texts}")
+        return "\n".join(lines)
+
+    def _notify(self) -> None:
+        self._changed.set()
+
+    def _started(self) -> World:
+        if self._world is None:
+            raise RuntimeError("the local GitHub has not been started")
+        return self._world
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        if self._server is None:  # between listening and being ready
+            return web.Response(status=503)
+        return await self._server.handle(request)
