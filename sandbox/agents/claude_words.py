@@ -12,29 +12,29 @@ from sandbox.agents.claude_events import Result
 MAX_QUOTE_CHARS = 500
 
 _BY_STATUS = {
-    401: "the model gateway refused the key (401): it is wrong for that account or gateway, and the operator must set"
-    " another",
-    402: "the model account has no credits left (402): the operator must add some",
-    403: "the model gateway does not let this key use that model (403): the operator must allow it or choose another",
-    404: "the model gateway does not know the model (404): the operator must choose another",
-    413: "the request grew too large for the model gateway (413): ask for a smaller step",
-    429: "the model's rate limit was reached (429) and lasted through all retries: try again later",
-    529: "the model was overloaded (529) through all retries: try again later",
+    401: "The model gateway refused the key (401): it is wrong for that account or gateway, and the operator must set"
+    " another.",
+    402: "The model account has no credits left (402): the operator must add some.",
+    403: "The model gateway does not let this key use that model (403): the operator must allow it or choose another.",
+    404: "The model gateway does not know the model (404): the operator must choose another.",
+    413: "The request grew too large for the model gateway (413): ask for a smaller step.",
+    429: "The model's rate limit was reached (429) and lasted through all retries: try again later.",
+    529: "The model was overloaded (529) through all retries: try again later.",
 }
 _BY_KIND = {
-    "max_output_tokens": "one answer of the model was longer than the output limit: ask for a smaller step",
-    "connection_failed": "the connection to the model gateway broke and all retries failed: try again later",
-    "billing_error": "the model account has no credits left: the operator must add some",
-    "prompt_too_long": "the conversation grew too large for the model: ask for a smaller step",
-    "refusal": "the model refused this request",
-    "error_max_turns": "the agent used up its number of turns before it was done: ask for a smaller step",
-    "error_max_budget_usd": "the agent used up its budget before it was done: ask for a smaller step",
-    "error_during_execution": "the agent was interrupted before it was done",
+    "max_output_tokens": "One answer of the model was longer than the output limit: ask for a smaller step.",
+    "connection_failed": "The connection to the model gateway broke and all retries failed: try again later.",
+    "billing_error": "The model account has no credits left: the operator must add some.",
+    "prompt_too_long": "The conversation grew too large for the model: ask for a smaller step.",
+    "refusal": "The model refused this request.",
+    "error_max_turns": "The agent used up its number of turns before it was done: ask for a smaller step.",
+    "error_max_budget_usd": "The agent used up its budget before it was done: ask for a smaller step.",
+    "error_during_execution": "The agent was interrupted before it was done.",
 }
 # What the CLI says of an interrupted run is of no use to anybody but its makers.
 _FOR_ITS_MAKERS = "[ede_diagnostic]"
-_UNSAID = "the agent reported an error"
-_NO_TURN = "the agent ended without asking the model anything"
+_UNSAID = "The agent reported an error."
+_NO_TURN = "The agent ended without asking the model anything."
 
 
 def failure(result: Result, last_error: str = "") -> str:
@@ -62,14 +62,14 @@ def _by_status(status: int, last_error: str) -> str:
     if status == 400 and last_error in _BY_KIND:
         return _BY_KIND[last_error]
     if 500 <= status < 600 and status not in _BY_STATUS:
-        return f"the model gateway failed ({status}) through all retries: try again later"
-    return _BY_STATUS.get(status, f"the model gateway refused the request ({status})")
+        return f"The model gateway failed ({status}) through all retries: try again later."
+    return _BY_STATUS.get(status, f"The model gateway refused the request ({status}).")
 
 
 def _timed_out(result: Result) -> str:
     # No field tells a request that was never answered; the text is all there is.
     if (result.result or "").startswith("Request timed out"):
-        return "the model gateway did not answer in time, also when asked again: try again later"
+        return "The model gateway did not answer in time, also when asked again: try again later."
     return ""
 
 
@@ -77,4 +77,4 @@ def _with_quote(sentence: str, result: Result) -> str:
     said = " ".join((result.result or "; ".join(result.errors)).split())
     if not said or said.startswith(_FOR_ITS_MAKERS):
         return sentence
-    return f"{sentence} (the agent said: {said[:MAX_QUOTE_CHARS]})"
+    return f"{sentence} The agent said: {said[:MAX_QUOTE_CHARS]}"

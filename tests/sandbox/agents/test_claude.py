@@ -19,7 +19,7 @@ CLAUDE = AGENTS["claude"]
 STREAMS = Path(__file__).parents[2] / "streams"
 DONE = "Done: I wrote NOTES.md and pointed to it from README.md."
 NO_CREDITS = "has no credits left"
-BROKEN = "the connection to the model gateway broke"
+BROKEN = "The connection to the model gateway broke"
 
 # Stream -> (final event seen, start or part of the error, reply, turns, fresh input, cached input, output tokens).
 RECORDED: dict[str, tuple[bool, str, str, int | None, int | None, int | None, int | None]] = {
@@ -30,31 +30,31 @@ RECORDED: dict[str, tuple[bool, str, str, int | None, int | None, int | None, in
     "decline": (True, "", "I'm sorry, but I can't help with that request.", 1, 200, 1000, 34),
     "badtool": (True, "", "Done: there was no such tool.", 2, 400, 2000, 68),
     "empty": (True, "", "", 2, 400, 2000, 68),
-    "slash": (True, "the agent ended without asking the model anything", "", 0, 0, 0, 0),
-    "maxtokens": (True, "one answer of the model was longer than the output limit", "", 4, 800, 4000, 136),
-    "refusal": (True, "the model refused this request", "", 2, 400, 2000, 68),
-    "maxturns": (True, "the agent used up its number of turns", "", 4, 600, 3000, 102),
-    "maxbudget": (True, "the agent used up its budget", "", 4, 600, 3000, 102),
-    "400": (True, "the conversation grew too large", "", 1, 0, 0, 0),
-    "401": (True, "the model gateway refused the key (401)", "", 1, 0, 0, 0),
+    "slash": (True, "The agent ended without asking the model anything", "", 0, 0, 0, 0),
+    "maxtokens": (True, "One answer of the model was longer than the output limit", "", 4, 800, 4000, 136),
+    "refusal": (True, "The model refused this request", "", 2, 400, 2000, 68),
+    "maxturns": (True, "The agent used up its number of turns", "", 4, 600, 3000, 102),
+    "maxbudget": (True, "The agent used up its budget", "", 4, 600, 3000, 102),
+    "400": (True, "The conversation grew too large", "", 1, 0, 0, 0),
+    "401": (True, "The model gateway refused the key (401)", "", 1, 0, 0, 0),
     "402": (True, NO_CREDITS, "", 1, 0, 0, 0),
     "quota": (True, NO_CREDITS, "", 1, 0, 0, 0),
-    "403": (True, "the model gateway does not let this key use that model (403)", "", 1, 0, 0, 0),
-    "404": (True, "the model gateway does not know the model (404)", "", 1, 0, 0, 0),
-    "413": (True, "the request grew too large for the model gateway (413)", "", 1, 0, 0, 0),
-    "429": (True, "the model's rate limit was reached (429)", "", 1, 0, 0, 0),
-    "500": (True, "the model gateway failed (500)", "", 1, 0, 0, 0),
-    "503": (True, "the model gateway failed (503)", "", 1, 0, 0, 0),
-    "529": (True, "the model was overloaded (529)", "", 1, 0, 0, 0),
-    "html": (True, "the model gateway failed (502)", "", 1, 0, 0, 0),
+    "403": (True, "The model gateway does not let this key use that model (403)", "", 1, 0, 0, 0),
+    "404": (True, "The model gateway does not know the model (404)", "", 1, 0, 0, 0),
+    "413": (True, "The request grew too large for the model gateway (413)", "", 1, 0, 0, 0),
+    "429": (True, "The model's rate limit was reached (429)", "", 1, 0, 0, 0),
+    "500": (True, "The model gateway failed (500)", "", 1, 0, 0, 0),
+    "503": (True, "The model gateway failed (503)", "", 1, 0, 0, 0),
+    "529": (True, "The model was overloaded (529)", "", 1, 0, 0, 0),
+    "html": (True, "The model gateway failed (502)", "", 1, 0, 0, 0),
     "nocontact": (True, BROKEN, "", 1, 0, 0, 0),
     "refused": (True, BROKEN, "", 1, 0, 0, 0),
     "drop": (True, BROKEN, "", 1, 200, 1000, 1),
     "cut": (True, BROKEN, "", 1, 400, 2000, 2),
     "garbage": (True, BROKEN, "", 1, 400, 2000, 2),
-    "streamerror": (True, "the model gateway failed (502)", "", 1, 200, 1000, 1),
-    "hang": (True, "the model gateway did not answer in time", "", 1, 0, 0, 0),
-    "tool-sigint": (True, "the agent was interrupted", "", 3, 200, 1000, 34),
+    "streamerror": (True, "The model gateway failed (502)", "", 1, 200, 1000, 1),
+    "hang": (True, "The model gateway did not answer in time", "", 1, 0, 0, 0),
+    "tool-sigint": (True, "The agent was interrupted", "", 3, 200, 1000, 34),
     "tool-sigterm": (False, "", "", None, None, None, None),
     "stall": (False, "", "", None, None, None, None),
 }
@@ -102,13 +102,13 @@ def test_what_the_real_cli_printed(name: str) -> None:
 
 def test_the_words_for_a_refused_key_say_who_can_help_and_quote_the_cli() -> None:
     assert read(stream("401")).error == (
-        "the model gateway refused the key (401): it is wrong for that account or gateway, and the operator must set"
-        " another (the agent said: Invalid API key · Fix external API key)"
+        "The model gateway refused the key (401): it is wrong for that account or gateway, and the operator must set"
+        " another. The agent said: Invalid API key · Fix external API key"
     )
 
 
 def test_an_interruption_is_told_without_the_text_for_the_makers_of_the_cli() -> None:
-    assert read(stream("tool-sigint")).error == "the agent was interrupted before it was done"
+    assert read(stream("tool-sigint")).error == "The agent was interrupted before it was done."
 
 
 def test_an_empty_reply_is_an_outcome_of_its_own() -> None:
@@ -153,7 +153,7 @@ def final_line(**changed: object) -> bytes:
 def test_b88_success_subtype_with_is_error_is_a_failure() -> None:
     reader = read(final_line(is_error=True, result=None))
     assert reader.final
-    assert reader.error == "the agent reported an error"
+    assert reader.error == "The agent reported an error."
 
 
 def test_b88_exit_without_a_result_line_is_not_final() -> None:
