@@ -1,0 +1,112 @@
+"""What became of a task, in words: one headline and what to do about it. Pure.
+
+The headline follows the outcome, never the agent's own words: what changed is what the diff says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sandbox import Outcome, Reason, State
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """``word`` repeats the headline at the comment's end, where nothing of the agent's comes after it."""
+
+    word: str
+    headline: str
+    advice: str = ""
+
+
+def duration(seconds: float) -> str:
+    """For people: ``45 s``, ``2 min 5 s``, ``1 h 2 min``."""
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """``1 file``, ``1,234 files``."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def verdict(outcome: Outcome) -> Verdict:
+    """The one verdict for an outcome."""
+    if outcome.state is State.SUCCEEDED:
+        return _finished(outcome)
+    if outcome.state is State.LOST:
+        return Verdict(
+            "lost",
+            "❓ **Lost.** The sandbox ended without recording how: the machine or its engine was restarted, or "
+            "somebody killed it from outside.",
+            "Write the command again to start over.",
+        )
+    return _failed(outcome)
+
+
+def _finished(outcome: Outcome) -> Verdict:
+    changes = outcome.changes
+    if changes is None:
+        return Verdict(
+            "finished, changes unknown",
+            "⚠️ **Finished, but its files could not be read back**, so there is no diff.",
+            "Write the command again to start over.",
+        )
+    if changes.refusal or changes.patch is None:
+        return Verdict(
+            "finished, changes refused",
+            "⚠️ **Finished, but there is no diff:** what the agent left cannot be taken over as a patch.",
+            "Ask for it in another way; the reason is below.",
+        )
+    if not changes.patch:
+        return Verdict("no change", "⚪ **No change.** The agent finished, and every file is as it was.")
+    added, removed = sum(file.added for file in changes.files), sum(file.removed for file in changes.files)
+    files = counted(len(changes.files), "file")
+    return Verdict("changed", f"✅ **Done: {files} changed**, {counted(added, 'line')} added, {removed:,} removed.")
+
+
+def _failed(outcome: Outcome) -> Verdict:
+    ran = duration(outcome.duration_seconds)
+    status = "" if outcome.exit_code is None else f" with exit status {outcome.exit_code}"
+    again = "Write the command again to start over."
+    return {
+        Reason.CANCELLED: Verdict("cancelled", f"🛑 **Cancelled** after {ran}.", again),
+        Reason.DEADLINE: Verdict(
+            "timed out",
+            f"⏱️ **Timed out.** The agent was stopped after {ran}, the longest that is allowed here.",
+            "Ask for a smaller step, or let the operator raise the limit.",
+        ),
+        Reason.LOST: Verdict("lost", "❓ **Lost.** The sandbox ended without recording how.", again),
+        Reason.OUT_OF_MEMORY: Verdict(
+            "failed: out of memory",
+            f"❌ **Failed: out of memory.** The agent was killed after {ran}.",
+            "Ask for a smaller step, or let the operator raise the limit.",
+        ),
+        Reason.DISK_FULL: Verdict(
+            "failed: workspace full",
+            "❌ **Failed: the workspace is full.** The task reached its limit of bytes or of files.",
+            "Ask for something that writes less, or let the operator raise the limit.",
+        ),
+        Reason.EXIT: Verdict("failed", f"❌ **Failed.** The agent's program ended{status}.", again),
+        Reason.AGENT_ERROR: Verdict(
+            "failed",
+            "❌ **Failed.** The agent reported an error, or stopped before it had finished.",
+            f"{again} If it says that the model refused or had no credit, the operator must mend that first.",
+        ),
+        Reason.NO_MODEL_ANSWER: Verdict(
+            "failed",
+            "❌ **Failed.** The agent says it has finished, but the model never gave one whole answer.",
+            "Try again later; if it stays so, the operator should look at the model's gateway.",
+        ),
+        Reason.EGRESS_LOST: Verdict(
+            "failed",
+            "❌ **Failed.** The sandbox lost its way out to the model, and nothing else may take its place.",
+            again,
+        ),
+        Reason.FETCH_FAILED: Verdict(
+            "failed: not fetched", "❌ **Failed: the repository could not be fetched.** No agent ran.", again
+        ),
+    }.get(outcome.reason, Verdict("failed", "❌ **Failed.**", again))
