@@ -155,9 +155,9 @@ class Engine(Protocol):
         ...
 
     async def logs(
-        self, container: str, channel: int, feed: Callable[[bytes], None], *, tail: int = 0, since: float = 0.0
+        self, container: str, feed: Callable[[int, bytes], None], *, tail: int = 0, since: float = 0.0
     ) -> bool:
-        """Hand the recorded output of one channel to ``feed`` in pieces, in another thread; False: gone.
+        """Hand the recorded output to ``feed`` as (channel, piece), in another thread; False: the container is gone.
 
         ``tail`` lines at most (0: all), only what was written at ``since`` or later (seconds since 1970). Output is
         recorded as text: for exact bytes use ``attach``.

@@ -146,7 +146,7 @@ class DockerEngine:
             await self._until(container, lambda look: look is None, REMOVE_SECONDS, "is still there")
 
     async def logs(
-        self, container: str, channel: int, feed: Callable[[bytes], None], *, tail: int = 0, since: float = 0.0
+        self, container: str, feed: Callable[[int, bytes], None], *, tail: int = 0, since: float = 0.0
     ) -> bool:
         # not the library's own call: it reads without any timeout
         url = f"{self._client.base_url}/v{self._client.api_version}/containers/{container}/logs"
@@ -158,7 +158,7 @@ class DockerEngine:
                     return False
                 if answer.status_code != requests.codes.ok:
                     raise Refused(f"logs of {container}: status {answer.status_code}", answer.status_code)
-                split_log(answer.raw, channel, feed)
+                split_log(answer.raw, feed)
                 return True
 
         return await self._call("logs", read, LOG_SECONDS)

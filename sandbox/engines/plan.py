@@ -29,6 +29,7 @@ AGENT_TMPFS = {
 }
 HELPER_TMPFS = {"/tmp": "rw,nosuid,nodev,noexec,size=1024m,nr_inodes=200k,mode=1777"}  # noqa: S108
 EGRESS_TMPFS = {"/tmp": "rw,nosuid,nodev,noexec,size=64m,nr_inodes=1k,mode=1777"}  # noqa: S108
+EXTRACT = "stat -f -c '%a %d' /ws >&2; exec /usr/bin/python3 -I -m sandbox.inside.extract \"$@\""
 PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # loop devices (block 7) and /dev/loop-control (character 10:237): read, write, mknod
 LOOP_DEVICES = ["b 7:* rmw", "c 10:237 rmw"]
@@ -103,14 +104,17 @@ def fetch(names: Names, ground: Ground, image: str, limits: Limits) -> Plan:
 def extract(
     names: Names, ground: Ground, image: str, limits: Limits, ws: str | None = None, clean: str | None = None
 ) -> Plan:
-    """Reads the work tree after the agent is dead. Its answer is bytes: attached, never through the log."""
+    """Reads the work tree after the agent is dead. Its answer is bytes: attached, never through the log.
+
+    On stderr its first line is how much room the workspace has left: blocks and inodes.
+    """
     return container(
         names,
         "extract",
         ground,
         image=image,
-        entrypoint=["/usr/bin/python3"],
-        command=["-I", "-m", "sandbox.inside.extract", str(limits.patch_bytes), str(limits.patch_files)],
+        entrypoint=["/bin/sh", "-c", EXTRACT, "extract"],
+        command=[str(limits.patch_bytes), str(limits.patch_files)],
         user="0:0",
         working_dir="/",
         environment=[PATH, "HOME=/tmp", "LANG=C.UTF-8"],

@@ -74,11 +74,10 @@ class Source(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-def split_log(source: Source, channel: int, feed: Callable[[bytes], None]) -> None:
-    """Take a log answer apart and hand one channel's bytes on. Blocking; bounded memory."""
+def split_log(source: Source, feed: Callable[[int, bytes], None]) -> None:
+    """Take a log answer apart and hand its pieces on as (channel, bytes). Blocking; bounded memory."""
     while header := source.read(HEADER.size):
-        seen, left = HEADER.unpack(header)
+        channel, left = HEADER.unpack(header)
         while left and (piece := source.read(min(left, PIECE_BYTES))):
             left -= len(piece)
-            if seen == channel:
-                feed(piece)
+            feed(channel, piece)

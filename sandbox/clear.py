@@ -1,0 +1,86 @@
+"""Find and remove everything of a sandbox, whole or half-made. Safe to repeat; what is gone already is fine."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from sandbox import Unreachable
+from sandbox.context import Context
+from sandbox.engines.names import images_volume, network
+from sandbox.helpers import HelperFailed, store
+
+STORE_ROLE = "store"
+
+
+async def traces(context: Context, sandbox: str) -> bool:
+    """Whether a container, a volume or a state folder of this name is there. (Loop devices alone do not show.)"""
+    if await context.disk.run(context.state(sandbox).exists):
+        return True
+    found = await context.engine.find(context.settings.instance, sandbox)
+    return bool(found.containers or found.volumes)
+
+
+async def everyone(context: Context) -> set[str]:
+    """The names of all sandboxes of this instance of which anything is left, loop devices included."""
+    found = await context.engine.find(context.settings.instance)
+    labelled = {item.sandbox for item in (*found.containers, *found.volumes)}
+    folders = set(await context.disk.run(context.states.names))
+    devices: set[str] = set()
+    if await _has_images(context):
+        answer = await _store(context, "", "list")
+        devices = {str(name) for name in answer["names"]}
+    return (labelled | folders | devices) - {""}
+
+
+async def clear(context: Context, sandbox: str) -> None:
+    """Remove containers, then volumes, then loop devices, then the state folder: what is left can be found again.
+
+    Raises ``Unreachable`` where the engine could not be asked; then something may be left.
+    """
+    found = await context.engine.find(context.settings.instance, sandbox)
+    await asyncio.gather(*(context.engine.remove(item.name) for item in found.containers))
+    await asyncio.gather(*(context.engine.remove_volume(item.name) for item in found.volumes))
+    if await _has_images(context):
+        await _store(context, sandbox, "remove", sandbox)
+        await _helpers_gone(context, sandbox)
+    await context.disk.run(context.state(sandbox).remove)
+
+
+async def _helpers_gone(context: Context, sandbox: str) -> None:
+    """The helper that removed the devices is itself a container of this sandbox."""
+    found = await context.engine.find(context.settings.instance, sandbox)
+    await asyncio.gather(*(context.engine.remove(item.name) for item in found.containers))
+
+
+async def sweep_helpers(context: Context) -> None:
+    """Remove store helpers that a killed process left behind. One that runs is somebody's present work."""
+    found = await context.engine.find(context.settings.instance)
+    for item in found.containers:
+        if item.role != STORE_ROLE:
+            continue
+        look = await context.engine.look(item.name)
+        if look is not None and not look.running and look.started:
+            await context.engine.remove(item.name)
+
+
+async def uninstall(context: Context) -> None:
+    """Remove the instance's network and its volume of loop images. Raises ``RuntimeError`` while a sandbox is left."""
+    if left := await everyone(context):
+        raise RuntimeError(f"sandboxes are left: {', '.join(sorted(left))}")
+    found = await context.engine.find(context.settings.instance)
+    await asyncio.gather(*(context.engine.remove(item.name) for item in found.containers))
+    await context.engine.remove_volume(images_volume(context.settings.instance).name)
+    await context.engine.remove_network(network(context.settings.instance))
+
+
+async def _store(context: Context, sandbox: str, *command: str) -> dict[str, Any]:
+    """A helper that failed says nothing about the sandbox: it is asked again later."""
+    try:
+        return await store(context, sandbox, *command)
+    except HelperFailed as error:
+        raise Unreachable(f"the loop devices could not be looked after: {error}") from error
+
+
+async def _has_images(context: Context) -> bool:
+    return await context.engine.volume(images_volume(context.settings.instance).name) is not None

@@ -1,0 +1,121 @@
+"""The service's line to an egress container: secrets and orders in, journal lines out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from pydantic import SecretStr
+
+from sandbox import Unreachable
+from sandbox.background import spawn
+from sandbox.engine import STDOUT, Engine, Stream
+from sandbox.job import Secrets
+from sandbox.settings import Settings
+
+READY_SECONDS = 30.0  # mitmproxy takes 0.8 s; two starting on one busy core took 6 s
+DROP_SECONDS = 10.0  # an order is obeyed at once
+LINE_BYTES = 64 * 1024  # the journal's lines are 1 KiB at most; more than this is no journal
+STDERR_CHARACTERS = 1_000  # kept for our own log, never shown: it may quote anything
+
+
+class EgressFailed(Exception):
+    """The egress did not come up, or went away; ``str()`` says what it said last, in its own constants."""
+
+
+class Link:
+    """Follows the journal for as long as it is open; what nobody waits for is dropped, so it never clogs."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._seen: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self._over = asyncio.Event()
+        self._fatal = ""
+        self._pump = spawn(self._follow(), name="egress journal")
+
+    async def send(self, line: dict[str, Any]) -> None:
+        await self._stream.write(json.dumps(line).encode() + b"\n")
+
+    async def event(self, name: str, seconds: float) -> None:
+        """Return when the journal has had this event. Raises ``EgressFailed``."""
+        seen = spawn(self._seen[name].wait(), name=f"egress {name}")
+        over = spawn(self._over.wait(), name="egress over")
+        try:
+            await asyncio.wait({seen, over}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            seen.cancel()
+            over.cancel()
+        if self._seen[name].is_set():
+            return
+        if self._over.is_set():
+            raise EgressFailed(f"it ended{': ' + self._fatal if self._fatal else ''}")
+        raise EgressFailed(f"it was not {name} after {seconds:.0f} s")
+
+    def close(self) -> None:
+        self._pump.cancel()
+
+    async def _follow(self) -> None:
+        rest = b""
+        try:
+            while (piece := await self._stream.read()) is not None:
+                channel, data = piece
+                if channel != STDOUT:
+                    continue
+                *lines, rest = (rest + data).split(b"\n")
+                rest = rest[:LINE_BYTES]
+                for line in lines:
+                    self._note(line)
+        except Unreachable:
+            pass  # told to whoever waits, as the end that it is
+        finally:
+            self._over.set()
+
+    def _note(self, line: bytes) -> None:
+        try:
+            entry = json.loads(line)
+            event = entry["event"]
+        except (ValueError, KeyError, TypeError):
+            return
+        if event == "fatal":
+            self._fatal = str(entry.get("words", ""))
+        if event in {"ready", "fetch-dropped"}:
+            self._seen[event].set()
+
+
+@asynccontextmanager
+async def linked(engine: Engine, container: str) -> AsyncIterator[Link]:
+    """Attach to an egress that has not been started yet. Leaving the block leaves the egress running."""
+    async with engine.attach(container) as stream:
+        link = Link(stream)
+        try:
+            yield link
+        finally:
+            link.close()
+
+
+def first_line(settings: Settings, repository: str | None, secrets: Secrets) -> dict[str, Any]:
+    """Policy and secrets, as the egress takes them. ``repository`` is OWNER/REPO, None where nothing is fetched."""
+    gateway, host = settings.gateway, settings.git_host
+    git = None
+    if repository is not None:
+        git = {
+            "base_url": host.base_url,
+            "private": host.private,
+            "ca_pem": host.ca_pem,
+            "repository": repository,
+        }
+    model = {
+        "base_url": gateway.base_url,
+        "header": gateway.header,
+        "private": gateway.private,
+        "ca_pem": gateway.ca_pem,
+    }
+    token = secrets.fetch_token or SecretStr("")
+    return {
+        "policy": {"model": model, "git": git},
+        "secrets": {"model": gateway.key.get_secret_value(), "fetch": token.get_secret_value()},
+    }

@@ -1,0 +1,66 @@
+"""What a service needs before it may serve: an engine that answers, its images by ID, its network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import resources
+
+from sandbox.agents import Agent
+from sandbox.clear import sweep_helpers
+from sandbox.context import DISK_THREADS, Context
+from sandbox.engine import Engine, Host
+from sandbox.engines.docker import DockerEngine
+from sandbox.engines.hardening import Ground
+from sandbox.engines.names import labels, network
+from sandbox.engines.plan import Images
+from sandbox.engines.threads import Threads
+from sandbox.settings import Settings
+from sandbox.state import StateDir
+
+DEFAULT_RUNTIME = "runc"
+
+
+async def open_context(settings: Settings, agents: Mapping[str, Agent], clock: Callable[[], float]) -> Context:
+    """Raises ``Unreachable``, or ``RuntimeError`` with what to do."""
+    engine = await DockerEngine.open(settings.docker_host)
+    try:
+        ground = _ground(settings, await engine.host())
+        images = await _images(engine, settings, agents)
+        context = Context(
+            engine=engine,
+            settings=settings,
+            agents=agents,
+            images=images,
+            ground=ground,
+            states=StateDir(settings.state_dir),
+            disk=Threads("gofer-state", DISK_THREADS),
+            clock=clock,
+        )
+        await engine.make_network(network(settings.instance), labels(settings.instance, "", "network"))
+        await sweep_helpers(context)
+    except BaseException:
+        await engine.close()
+        raise
+    return context
+
+
+def _ground(settings: Settings, host: Host) -> Ground:
+    runtime = settings.runtime or DEFAULT_RUNTIME
+    if runtime not in host.runtimes:
+        raise RuntimeError(
+            f"the container engine has no runtime {runtime!r}; it has: {', '.join(sorted(host.runtimes))}"
+        )
+    profile = resources.files("sandbox.engines").joinpath("seccomp.json").read_text()
+    return Ground(seccomp=profile, runtime=runtime, cpus=host.cpus)
+
+
+async def _images(engine: Engine, settings: Settings, agents: Mapping[str, Agent]) -> Images:
+    kinds = {"base", "egress", *(agent.image for agent in agents.values())}
+    ids: dict[str, str] = {}
+    for kind in sorted(kinds):
+        tag = f"{settings.image_prefix}/{kind}:latest"
+        found = await engine.image(tag)
+        if found is None:
+            raise RuntimeError(f"the image {tag} is missing: `make images` builds it")
+        ids[kind] = found
+    return Images(base=ids["base"], egress=ids["egress"], agents=ids)

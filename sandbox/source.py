@@ -1,0 +1,51 @@
+"""Which repository a job names, and what the fetch helper is told. Pure."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import SplitResult, urlsplit
+
+from sandbox.job import Job
+from sandbox.settings import GitHost
+
+# GitHub's own rules are narrower; these are the ones that keep a URL path a URL path.
+OWNER = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,99})")
+REPOSITORY = re.compile(r"[A-Za-z0-9._-]{1,100}")
+# Where the fetch helper finds the git socket's relay.
+RELAY = "http://127.0.0.1:9002"
+DEFAULT_PORTS = {"https": 443, "http": 80}
+
+
+def repository(url: str, host: GitHost) -> str:
+    """OWNER/REPO of a URL on the configured git host. Raises ``ValueError`` with the form to send."""
+    form = f"{host.base_url.rstrip('/')}/OWNER/REPO"
+    wanted, given = urlsplit(host.base_url), urlsplit(url)
+    prefix = wanted.path.rstrip("/") + "/"
+    same = (_place(wanted), True) == (_place(given), given.path.startswith(prefix))
+    if not same or given.username or given.password or given.query or given.fragment:
+        raise ValueError(f"the repository must be given as {form}")
+    owner, _, name = given.path.removeprefix(prefix).removesuffix("/").removesuffix(".git").partition("/")
+    if not OWNER.fullmatch(owner) or not REPOSITORY.fullmatch(name) or name in {".", ".."}:
+        raise ValueError(f"the repository must be given as {form}")
+    return f"{owner}/{name}"
+
+
+def fetch_request(job: Job, repository: str | None) -> dict[str, object]:
+    """``/inputs/fetch.json``. The origin that the agent sees holds no credential and no address of ours."""
+    source = job.source
+    return {
+        "url": f"{RELAY}/{repository}.git" if repository else "",
+        "ref": source.ref,
+        "commit": source.commit,
+        "origin": source.url,
+        "agent": job.agent,
+        "seconds": job.limits.fetch_seconds,
+    }
+
+
+def _place(parts: SplitResult) -> tuple[str, str, int | None]:
+    try:
+        port = parts.port
+    except ValueError:  # no number, or none of a port: no host has it
+        port = -1
+    return parts.scheme.lower(), (parts.hostname or "").lower(), port or DEFAULT_PORTS.get(parts.scheme.lower())

@@ -1,0 +1,141 @@
+"""The rule that turns facts into an outcome's state and reason (in this order, the first that holds decides).
+
+1. a kill of ours that was written down before it was done: its reason
+2. lost: the container is gone; or it shows 255; or 137 or 143 without memory as the cause
+3. out of memory with a non-zero exit (with exit 0: a note)
+4. workspace full with a non-zero exit (with exit 0: a note)
+5. the way out died and the exit was non-zero
+6. non-zero exit: the agent's own error, or the end of its stderr
+7. exit 0: succeeded only with the final event, without an error, and at least one complete answer of the model
+
+The stream is the agent's and may be forged: it can lower a verdict and never raise it. Pure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sandbox.job import Reason, State
+
+STDERR_CHARACTERS = 2_000  # of the agent's stderr, the end: its last words say why
+CRASHED = 255  # what an engine records after a crash or a power loss; our entry turns an agent's own into 254
+KILLED = frozenset({137, 143})  # SIGKILL, SIGTERM
+
+
+class Kill(StrEnum):
+    """Why we ended a task. ``FINISHED``: it had said its last word and would not go; that is no failure."""
+
+    CANCELLED = "cancelled"
+    DEADLINE = "deadline"
+    EGRESS_LOST = "egress_lost"
+    FINISHED = "finished"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All that the rule looks at. ``present``: the container is there and ended; ``exit_code`` is None without it."""
+
+    kill: Kill | None = None
+    present: bool = True
+    exit_code: int | None = None
+    oom: bool = False
+    disk_full: bool = False
+    egress_died: bool = False
+    final: bool = False
+    agent_error: str = ""
+    stderr: str = ""
+    model_answers: int = 0
+    wall_seconds: int = 0
+    """The limit, for the sentence."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """``error`` is empty exactly when ``state`` is succeeded; notes hold whatever the state."""
+
+    state: State
+    reason: Reason
+    error: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def judge(facts: Facts) -> Verdict:
+    """The verdict on a task that has ended."""
+    state, reason, error = _judge(facts)
+    return Verdict(state, reason, error, _notes(facts, reason))
+
+
+def _judge(facts: Facts) -> tuple[State, Reason, str]:
+    match facts.kill:
+        case Kill.DEADLINE:
+            return State.FAILED, Reason.DEADLINE, f"The agent was stopped after {_span(facts.wall_seconds)}."
+        case Kill.CANCELLED:
+            return State.FAILED, Reason.CANCELLED, "The task was cancelled."
+        case Kill.EGRESS_LOST:
+            return State.FAILED, Reason.EGRESS_LOST, EGRESS_WORDS
+        case Kill.FINISHED:
+            return _by_stream(facts)
+    if lost := _lost(facts):
+        return State.LOST, Reason.LOST, lost
+    if facts.exit_code == 0:
+        return _by_stream(facts)
+    return _by_exit(facts)
+
+
+def _lost(facts: Facts) -> str:
+    if not facts.present or facts.exit_code is None:
+        return "The agent's container is not there any more."
+    if facts.exit_code == CRASHED:
+        return "The machine or its container engine went down while the agent ran."
+    if facts.exit_code in KILLED and not facts.oom:
+        return "The agent's container was killed by someone else, or the container engine was restarted."
+    return ""
+
+
+def _by_exit(facts: Facts) -> tuple[State, Reason, str]:
+    if facts.oom:
+        return State.FAILED, Reason.OUT_OF_MEMORY, "The agent ran out of memory."
+    if facts.disk_full:
+        return State.FAILED, Reason.DISK_FULL, "The workspace is full."
+    if facts.egress_died:
+        return State.FAILED, Reason.EGRESS_LOST, EGRESS_WORDS
+    if facts.agent_error:
+        return State.FAILED, Reason.AGENT_ERROR, facts.agent_error
+    said = facts.stderr.strip()[-STDERR_CHARACTERS:]
+    words = f"The agent ended with exit status {facts.exit_code}"
+    return State.FAILED, Reason.EXIT, f"{words}:\n{said}" if said else f"{words} and said nothing on stderr."
+
+
+def _by_stream(facts: Facts) -> tuple[State, Reason, str]:
+    if facts.agent_error:
+        return State.FAILED, Reason.AGENT_ERROR, facts.agent_error
+    if not facts.final:
+        return State.FAILED, Reason.AGENT_ERROR, "The agent ended without its final event."
+    if facts.model_answers == 0:
+        words = "The agent said that it had finished, but no complete answer of the model was seen."
+        return State.FAILED, Reason.NO_MODEL_ANSWER, words
+    return State.SUCCEEDED, Reason.OK, ""
+
+
+EGRESS_WORDS = "The agent's way out to the model ended before the agent did."
+
+
+def _notes(facts: Facts, reason: Reason) -> tuple[str, ...]:
+    notes = []
+    if facts.kill is Kill.FINISHED:
+        notes.append("The agent had finished, but something it started still ran; it was stopped.")
+    if facts.oom and reason is not Reason.OUT_OF_MEMORY:
+        notes.append("A process in the sandbox was killed because it ran out of memory.")
+    if facts.disk_full and reason is not Reason.DISK_FULL:
+        notes.append("The workspace was full at the end.")
+    if facts.egress_died and reason is not Reason.EGRESS_LOST:
+        notes.append("The way out to the model had ended before the agent did.")
+    return tuple(notes)
+
+
+def _span(seconds: int) -> str:
+    minutes, rest = divmod(seconds, 60)
+    if not minutes:
+        return f"{seconds} s, its time limit"
+    return f"{minutes} min{f' {rest} s' if rest else ''}, its time limit"

@@ -1,0 +1,91 @@
+"""Look at a running agent and decide whether it is over. What is kept in memory here only saves work."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from sandbox.agents import Agent, Reader
+from sandbox.context import Context
+from sandbox.engine import STDOUT, Look
+from sandbox.job import Progress
+from sandbox.verdict import Kill
+
+GRACE_SECONDS = 30.0  # from the agent's final event to our kill: MCP children and installers keep pipes open
+TAIL_LINES = 500  # of the log, a look: progress may skip, and an engine reads a tail without reading all
+OVERLAP_SECONDS = 1.0  # read twice between two looks, so that nothing falls between them
+
+
+@dataclass(frozen=True)
+class View:
+    """What one look saw, for ``decide``. Seconds."""
+
+    elapsed: float
+    wall: float
+    egress_runs: bool
+    since_final: float | None
+
+
+def decide(view: View) -> Kill | None:
+    """Whether the agent must be killed now, and as what. A finished agent is not late."""
+    if view.since_final is not None and view.since_final >= GRACE_SECONDS:
+        return Kill.FINISHED
+    if view.elapsed >= view.wall:
+        return Kill.DEADLINE
+    if not view.egress_runs and view.since_final is None:
+        return Kill.EGRESS_LOST
+    return None
+
+
+@dataclass
+class Watched:
+    """One sandbox's place in its log. After a restart it begins anew, at the log's tail."""
+
+    reader: Reader
+    read_until: float = 0.0
+    final_seen: float | None = None
+
+
+class Watch:
+    """Follows the agents of all sandboxes of one service."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._watched: dict[str, Watched] = {}
+
+    def forget(self, sandbox: str) -> None:
+        self._watched.pop(sandbox, None)
+
+    async def look(self, sandbox: str, agent: Agent, wall: float, started_at: float) -> tuple[Progress, Kill | None]:
+        """The agent's progress, and the kill that is due if any."""
+        watched = self._watched.setdefault(sandbox, Watched(agent.reader()))
+        names = self._context.names(sandbox)
+        async with asyncio.TaskGroup() as group:
+            egress = group.create_task(self._context.engine.look(names.of("egress")))
+            group.create_task(self._read(watched, names.of("agent")))
+        now = self._context.clock()
+        if watched.reader.final and watched.final_seen is None:
+            watched.final_seen = now
+        view = View(
+            elapsed=now - started_at,
+            wall=wall,
+            egress_runs=_runs(egress.result()),
+            since_final=None if watched.final_seen is None else now - watched.final_seen,
+        )
+        return watched.reader.progress, decide(view)
+
+    async def _read(self, watched: Watched, container: str) -> None:
+        now = self._context.clock()
+
+        def feed(channel: int, piece: bytes) -> None:
+            if channel == STDOUT:
+                watched.reader.feed(piece)
+
+        watched.reader.feed(b"\n")  # the last look may have ended inside a line
+        since = max(0.0, watched.read_until - OVERLAP_SECONDS)
+        await self._context.engine.logs(container, feed, tail=TAIL_LINES, since=since)
+        watched.read_until = now
+
+
+def _runs(look: Look | None) -> bool:
+    return look is not None and look.running
