@@ -23,6 +23,7 @@ from bot.demo import scenarios
 from bot.demo.messages import STATUSES
 from bot.demo.model import ScriptedModel
 from sandbox.agents.claude import MODEL_URL, PROXY_URL, Claude
+from sandbox.background import spawn
 from sandbox.settings import AgentSettings
 
 HERE = Path(__file__).parent
@@ -73,7 +74,7 @@ async def _run(binary: str, folder: Path, model: ScriptedModel, name: str, more:
         stderr=subprocess.PIPE,
     )
     seconds = 5 if name in ENDLESS else RUN_SECONDS
-    work = asyncio.ensure_future(process.communicate(prompt))  # noqa: TID251  (a script, and awaited here)
+    work = spawn(process.communicate(prompt), name="claude")
     await asyncio.wait([work], timeout=seconds)
     if not work.done():
         process.terminate()
@@ -85,7 +86,8 @@ def _environment(folder: Path, model: ScriptedModel) -> Mapping[str, str]:
     inside = Claude().environment(SETTINGS)
     fixed = {key: value.replace(MODEL_URL, model.url) for key, value in inside.items() if value != PROXY_URL}
     # IS_SANDBOX lets it run as root, which no sandbox of ours does.
-    return {**fixed, "HOME": str(folder / "home"), "TMPDIR": str(folder), "PATH": os.defpath, "IS_SANDBOX": "1"}
+    given = {"HOME": str(folder / "home"), "TMPDIR": str(folder), "PATH": os.defpath, "LANG": "C.UTF-8"}
+    return {**fixed, **given, "IS_SANDBOX": "1"}
 
 
 def _scrub(out: bytes, folder: str, port: int) -> bytes:

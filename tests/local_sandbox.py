@@ -1,0 +1,122 @@
+"""The sandbox half as ``bot`` sees it, on the real engine, with a scripted model behind its egress."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import secrets
+import subprocess
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import docker
+from pydantic import SecretStr
+
+from bot.demo.model import ScriptedModel
+from sandbox import (
+    AgentSettings,
+    Gateway,
+    Handle,
+    Job,
+    Limits,
+    Outcome,
+    Phase,
+    Sandbox,
+    Secrets,
+    Settings,
+    Source,
+    open_sandbox,
+)
+from sandbox.agents import Agent
+from sandbox.service import open_local
+
+KEY = SecretStr(f"sk-real-{secrets.token_hex(16)}")
+"""What only the egress may know: the model refuses everything else."""
+# An outcome takes seconds; on a busy machine with everything starting at once, half a minute was seen.
+OUTCOME_SECONDS = 120
+WAIT_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class LocalSandbox:
+    """An open face, and the model that its sandboxes reach."""
+
+    sandbox: Sandbox
+    model: ScriptedModel
+    settings: Settings
+
+    async def run(self, prompt: str, source: Source, limits: Limits | None = None) -> Outcome:
+        """One life, from prepare to remove. Fails the test where there is no outcome within two minutes."""
+        name = f"t-{secrets.token_hex(4)}"
+        job = Job(name=name, prompt=prompt, source=source, limits=limits or Limits())
+        try:
+            async with asyncio.timeout(OUTCOME_SECONDS):
+                handle = await self.sandbox.prepare(job, Secrets())
+                await self.sandbox.start(handle)
+                while (await self.sandbox.wait(handle, WAIT_SECONDS)).phase is Phase.RUNNING:
+                    pass
+                return await self.sandbox.outcome(handle)
+        finally:
+            await self.sandbox.remove(Handle(name=name))
+
+
+@asynccontextmanager
+async def local_sandbox(
+    client: docker.DockerClient,
+    settings: Settings,
+    *,
+    scenario: str = "ok",
+    agents: Mapping[str, Agent] | None = None,
+) -> AsyncIterator[LocalSandbox]:
+    """Open one over ``settings``, whose gateway is replaced by a model that listens for containers only."""
+    model = ScriptedModel(scenario, expected_key=KEY)
+    await model.start(bridge_address(client))
+    try:
+        gateway = Gateway(
+            base_url=f"http://host.docker.internal:{model.port}", key=KEY, private=True, host_gateway=True
+        )
+        settings = settings.model_copy(update={"gateway": gateway})
+        opened = await (open_sandbox("local:", settings) if agents is None else open_local(settings, agents=agents))
+        try:
+            yield LocalSandbox(opened, model, settings)
+        finally:
+            await opened.close()
+    finally:
+        await model.stop()
+
+
+def settings_for(
+    host: str, prefix: str, instance: str, state_dir: Path, agent: AgentSettings | None = None
+) -> Settings:
+    """Settings of a test; failures of the model end in seconds."""
+    return Settings(
+        instance=instance,
+        state_dir=state_dir,
+        docker_host=host,
+        image_prefix=prefix,
+        agent=agent or AgentSettings(max_retries=0, api_timeout_seconds=10),
+    )
+
+
+def bridge_address(client: docker.DockerClient) -> str:
+    """The machine as ``host.docker.internal`` names it: reached by containers, and by nobody outside."""
+    config = client.networks.get("bridge").attrs["IPAM"]["Config"][0]
+    # Engines that were given no address of their own for the bridge take the first and do not say so.
+    return str(config.get("Gateway") or ipaddress.ip_network(config["Subnet"])[1])
+
+
+def bundle(folder: Path, files: Mapping[str, bytes]) -> Source:
+    """A repository of one commit with these files, as ``gofer run`` sends one."""
+    repo = folder / f"repo-{secrets.token_hex(4)}"
+    for path, data in files.items():
+        (repo / path).parent.mkdir(parents=True, exist_ok=True)
+        (repo / path).write_bytes(data)
+    who = ("-c", "user.name=Test", "-c", "user.email=test@example.com")
+    for arguments in (["init", "-q", "-b", "main"], ["add", "-A"], [*who, "commit", "-q", "-m", "Start"]):
+        subprocess.run(["git", "-C", str(repo), *arguments], check=True)
+    made = subprocess.run(
+        ["git", "-C", str(repo), "bundle", "create", "-q", "-", "HEAD"], check=True, capture_output=True
+    )
+    return Source(url="https://github.com/test/repo", bundle=made.stdout)
