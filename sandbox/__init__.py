@@ -54,8 +54,10 @@ __all__ = [
     "Unreachable",
     "Usage",
     "handle_for",
+    "host_address",
     "open_sandbox",
     "spawn",
+    "uninstall",
 ]
 
 
@@ -138,3 +140,34 @@ async def open_sandbox(url: str, settings: Settings) -> Sandbox:
     from sandbox.service import open_local
 
     return await open_local(settings)
+
+
+async def host_address(settings: Settings) -> str:
+    """The address of this machine at which only containers of the engine reach it. For servers of `gofer demo`.
+
+    Raises ``Unreachable`` where no engine answers.
+    """
+    from sandbox.engines.docker import DockerEngine
+
+    engine = await DockerEngine.open(settings.docker_host)
+    try:
+        return await engine.bridge_address()
+    finally:
+        await engine.close()
+
+
+async def uninstall(settings: Settings) -> None:
+    """Remove every sandbox of ``settings.instance``, and what belongs to the instance itself: network and store.
+
+    Nothing else of this instance may be under way. Safe to repeat. Raises ``Unreachable`` where the engine does not
+    answer; what was removed until then is gone.
+    """
+    from sandbox.service import open_local
+
+    service = await open_local(settings)
+    try:
+        for handle in await service.handles():
+            await service.remove(handle)
+        await service.uninstall()
+    finally:
+        await service.close()

@@ -7,6 +7,7 @@ one besides, because waiting for a free thread counts too.
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -83,6 +84,16 @@ class DockerEngine:
     async def host(self) -> Host:
         info = await self._call("info", self._client.info)
         return Host(cpus=int(info["NCPU"]), runtimes=frozenset(info.get("Runtimes") or ()))
+
+    async def bridge_address(self) -> str:
+        """This machine as ``host.docker.internal`` names it: reached by containers, and by nobody outside."""
+
+        def address() -> str:
+            config = self._client.inspect_network("bridge")["IPAM"]["Config"][0]
+            # An engine that was given no address of its own for the bridge takes the first and does not say so.
+            return str(config.get("Gateway") or ipaddress.ip_network(config["Subnet"])[1])
+
+        return await self._call("inspect the bridge", address)
 
     async def image(self, tag: str) -> str | None:
         try:
