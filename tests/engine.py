@@ -156,3 +156,10 @@ def sweep(client: docker.DockerClient, instance: str) -> None:
         except APIError as error:
             # The next object may still go; pytest shows the warning as an error where it matters.
             print(f"could not remove {thing.kind} {thing.name}: {error.explanation}")
+
+
+def remove_stages(client: docker.DockerClient, word: str) -> None:
+    """Remove what a test's build left in the engine's cache: the stages whose history (build arguments) has ``word``."""
+    for stage in client.images.list(filters={"dangling": True}):
+        if word in str(stage.history()):
+            client.images.remove(str(stage.id))

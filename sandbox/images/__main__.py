@@ -7,11 +7,11 @@ import os
 import sys
 
 import docker
-from docker.errors import APIError, DockerException
+from docker.errors import APIError, DockerException, ImageNotFound
 
 from sandbox.images.build import BuildFailed, build, needed, tag
 from sandbox.images.options import options_from
-from sandbox.images.plan import IMAGE_LABEL, RECIPES
+from sandbox.images.plan import IMAGE_LABEL, RECIPES, STAGE_LABEL
 from sandbox.images.root import RootMissing
 
 # One step of a build may say nothing for long: a download over a slow line.
@@ -44,16 +44,19 @@ def run(command: str, names: list[str], *, fresh: bool) -> int:
 
 
 def prune(client: docker.DockerClient) -> None:
-    """Remove images of ours that were replaced and that no container uses.
+    """Remove images of ours that were replaced and that no container uses, and the build's stages that were not kept.
 
     Not while a server runs that was started before they were replaced: it makes containers from them, by ID.
     """
-    for image in client.images.list(filters={"dangling": True, "label": IMAGE_LABEL}):
-        try:
-            client.images.remove(str(image.id))
-            say(f"removed {image.short_id}")
-        except APIError as error:
-            say(f"kept {image.short_id}: {error.explanation}")
+    for label in (IMAGE_LABEL, STAGE_LABEL):
+        for image in client.images.list(filters={"dangling": True, "label": label}):
+            try:
+                client.images.remove(str(image.id))
+                say(f"removed {image.short_id}")
+            except ImageNotFound:
+                continue  # with the one that stood on it
+            except APIError as error:
+                say(f"kept {image.short_id}: {error.explanation}")
 
 
 def main() -> int:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 INPUTS_LABEL = "gofer.inputs"
 IMAGE_LABEL = "gofer.image"
+STAGE_LABEL = "gofer.stage"
+"""On the stages of a build that are not kept; the engine holds them, with their build arguments, as its cache."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,176 @@
+"""What is in the images that were built, seen from outside and from inside."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import docker
+import pytest
+
+from sandbox.images.build import BuildFailed, Options, build, needed, readable
+from sandbox.images.options import fetch_args, options_from, pip_configured
+from sandbox.images.plan import RECIPES
+from tests.engine import Images, remove_stages
+
+ROOT = Path(__file__).parents[3]
+NAMES = list(RECIPES)
+# About 400 MB were allowed on top of the base; the pinned binary has 402 MB.
+CLAUDE_BYTES = 420_000_000
+
+# Walks one file system and prints what a process could gain rights by, or write to as the agent.
+FIND_RIGHTS = """
+import os, stat
+for folder, names, files in os.walk("/"):
+    names[:] = [n for n in names if os.path.join(folder, n) not in ("/proc", "/sys", "/dev")]
+    for name in files:
+        path = os.path.join(folder, name)
+        mode = os.lstat(path).st_mode
+        if stat.S_ISLNK(mode):
+            continue
+        if mode & (stat.S_ISUID | stat.S_ISGID) or "security.capability" in os.listxattr(path):
+            print("rights", path)
+        if mode & stat.S_IWOTH and stat.S_ISREG(mode):
+            print("writable", path)
+"""
+
+
+def image(images: Images, name: str) -> str:
+    return str(getattr(images, name))
+
+
+def inside(client: docker.DockerClient, instance: str, image: str, *command: str, user: str = "0:0") -> str:
+    """The output of one command in a throw-away container without network."""
+    output = client.containers.run(
+        image, list(command), user=user, network_mode="none", cap_drop=["ALL"], cap_add=["DAC_READ_SEARCH"],
+        read_only=True, labels={"gofer.instance": instance, "gofer.sandbox": "images"}, remove=True,
+    )  # fmt: skip
+    return output.decode()
+
+
+@pytest.mark.engine
+def test_nothing_is_built_twice(docker_client: docker.DockerClient, images: Images) -> None:
+    said: list[str] = []
+    assert needed(docker_client, options_from(os.environ), NAMES, said.append, fresh=False) == []
+    again = build(docker_client, options_from(os.environ), say=said.append)
+    assert again == {name: image(images, name) for name in NAMES}
+    assert said == []
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("name", NAMES)
+def test_no_file_in_an_image_gives_rights_or_is_writable_by_all(
+    docker_client: docker.DockerClient, images: Images, nothing_left_behind: str, name: str
+) -> None:
+    assert inside(docker_client, nothing_left_behind, image(images, name), "python3", "-I", "-c", FIND_RIGHTS) == ""
+
+
+@pytest.mark.engine
+def test_s17_egress_and_agent_share_no_layer_but_the_debian_root(
+    docker_client: docker.DockerClient, images: Images
+) -> None:
+    def layers(name: str) -> set[str]:
+        return set(docker_client.images.get(name).attrs["RootFS"]["Layers"])
+
+    root = layers(options_from(os.environ).root)
+    assert layers(images.egress) & layers(images.claude) == root
+    assert layers(images.base) <= layers(images.claude)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("name", NAMES)
+def test_no_build_argument_and_no_variable_of_this_machine_is_in_an_image(
+    docker_client: docker.DockerClient, images: Images, name: str
+) -> None:
+    described = json.dumps(
+        [
+            docker_client.images.get(image(images, name)).history(),
+            docker_client.images.get(image(images, name)).attrs["Config"],
+        ]
+    )
+    for value in fetch_args(os.environ, pip_configured()).values():
+        assert value not in described
+    variables = docker_client.images.get(image(images, name)).attrs["Config"]["Env"] or []
+    assert {variable.partition("=")[0] for variable in variables} <= {"PATH", "LANG"}
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("name", NAMES)
+def test_certificates_and_tools_of_the_build_are_not_in_an_image(
+    docker_client: docker.DockerClient, images: Images, nothing_left_behind: str, name: str
+) -> None:
+    look = "ls -d /fetch /build /usr/local/share/ca-certificates/* /opt/gofer/venv/bin/pip* 2>/dev/null; true"
+    assert inside(docker_client, nothing_left_behind, image(images, name), "sh", "-c", look) == ""
+    for tool in ("node", "npm", "pip", "gcc", "sudo"):
+        found = inside(docker_client, nothing_left_behind, image(images, name), "sh", "-c", f"command -v {tool}; true")
+        assert found == ""
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("name", NAMES)
+def test_debian_packages_are_recorded_and_the_default_user_is_nobody(
+    docker_client: docker.DockerClient, images: Images, nothing_left_behind: str, name: str
+) -> None:
+    recorded = inside(docker_client, nothing_left_behind, image(images, name), "cat", "/opt/gofer/packages.txt")
+    assert re.search(r"^libc6 \S+ \S+$", recorded, re.MULTILINE)
+    expected = "65533:65533" if name == "egress" else "65532:65532"
+    assert docker_client.images.get(image(images, name)).attrs["Config"]["User"] == expected
+
+
+@pytest.mark.engine
+def test_the_agent_image_holds_the_pinned_binary_and_little_else(
+    docker_client: docker.DockerClient, images: Images, nothing_left_behind: str
+) -> None:
+    pinned = re.search(r"^([0-9.]+) amd64", (ROOT / "images/claude/pins").read_text(), re.MULTILINE)
+    assert pinned
+    said = inside(
+        docker_client, nothing_left_behind, images.claude, "env", "HOME=/tmp", "claude", "--version", user="65532:65532"
+    )
+    assert said.split()[0] == pinned[1]
+    size = {name: int(docker_client.images.get(image(images, name)).attrs["Size"]) for name in ("base", "claude")}
+    assert 0 < size["claude"] - size["base"] < CLAUDE_BYTES
+
+
+@pytest.mark.engine
+def test_the_helpers_scripts_and_the_entry_are_there_and_not_the_agents_to_change(
+    docker_client: docker.DockerClient, images: Images, nothing_left_behind: str
+) -> None:
+    look = "import sandbox.inside, os, sys; s = os.stat('/opt/gofer/entry'); print(oct(s.st_mode), s.st_uid, s.st_gid)"
+    assert (
+        inside(docker_client, nothing_left_behind, images.base, "python3", "-I", "-c", look, user="65532:65532")
+        == "0o100555 0 0\n"
+    )
+    tools = "for t in bash git rg socat mkfs.ext4 losetup curl; do command -v $t >/dev/null || echo $t; done"
+    assert inside(docker_client, nothing_left_behind, images.base, "bash", "-c", tools) == ""
+
+
+@pytest.mark.engine
+def test_d01_the_egress_image_runs_a_proxy_stack_above_the_floor(
+    docker_client: docker.DockerClient, images: Images, nothing_left_behind: str
+) -> None:
+    ask = (
+        "import sys, json, h2, h11; from mitmproxy.version import VERSION;"
+        "print(json.dumps([list(sys.version_info[:2]), VERSION, h2.__version__, h11.__version__]))"
+    )
+    python = "/opt/gofer/venv/bin/python"
+    answer = json.loads(
+        inside(docker_client, nothing_left_behind, images.egress, python, "-I", "-c", ask, user="65533:65533")
+    )
+    assert answer[0] >= [3, 12]
+    assert [int(part) for part in answer[1].split(".")] >= [12, 2, 3]
+
+
+@pytest.mark.engine
+def test_a_failed_build_says_why_and_leaves_the_old_image(docker_client: docker.DockerClient, images: Images) -> None:
+    refused = Options(prefix="gofer-refused", args=lambda: {"NPM_REGISTRY": "http://127.0.0.1:1"})
+    with pytest.raises(BuildFailed, match=r"claude:[\s\S]*127\.0\.0\.1"):
+        build(docker_client, refused, ["claude"], say=lambda words: None)
+    docker_client.images.remove("gofer-refused/base:latest")
+    remove_stages(docker_client, "http://127.0.0.1:1")
+    assert docker_client.images.get(f"{images.prefix}/claude:latest").id == images.claude
+
+
+def test_the_end_of_a_builds_output_is_readable() -> None:
+    assert readable("Step 1\n\n\x1b[91mno\x1b[0m such\r\n") == "Step 1\nno such"

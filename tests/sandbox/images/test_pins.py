@@ -1,0 +1,68 @@
+"""Everything that is fetched into an image or an environment is named by version and by hash."""
+
+from __future__ import annotations
+
+import base64
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+DOCKERFILES = sorted(ROOT.glob("images/*/Dockerfile"))
+LOCKS = [ROOT / "images/egress/requirements.txt", ROOT / "deploy/requirements.txt"]
+SECRET_WORDS = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|PRIVATE|AUTH", re.IGNORECASE)
+
+
+@pytest.mark.parametrize("path", LOCKS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_python_package_is_pinned_by_version_and_hash(path: Path) -> None:
+    joined = path.read_text().replace("\\\n", " ")
+    packages = [line for line in joined.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    assert len(packages) > 20
+    for line in packages:
+        assert re.match(r"[a-z0-9._-]+==[^ ]+ ", line), line[:80]
+        assert "--hash=sha256:" in line, line[:80]
+        assert "://" not in line, "a lock names no index"
+
+
+def test_the_agents_binary_is_pinned_for_both_architectures_by_sha512() -> None:
+    lines = [line.split() for line in (ROOT / "images/claude/pins").read_text().splitlines() if line[:1] != "#"]
+    assert {line[1] for line in lines} == {"amd64", "arm64"}
+    assert len({line[0] for line in lines}) == 1, "one version for all architectures"
+    for _, _, package, sha512 in lines:
+        assert package.startswith("@anthropic-ai/claude-code-linux-")
+        assert len(base64.b64decode(sha512, validate=True)) == 64
+
+
+def test_d01_the_lock_of_the_egress_keeps_the_floors_of_the_proxy_stack() -> None:
+    pinned = dict(re.findall(r"^([a-z0-9-]+)==([0-9.]+)", (ROOT / "images/egress/requirements.txt").read_text(), re.M))
+    assert version(pinned["mitmproxy"]) >= (12, 2, 3)
+    assert version(pinned["h11"]) >= (0, 16)
+    assert version(pinned["h2"]) >= (4, 3)
+    assert version(pinned["h2"])[0] == 4
+    assert "mitmproxy>=12.2.3" in (ROOT / "images/egress/requirements.in").read_text()
+
+
+@pytest.mark.parametrize("path", DOCKERFILES, ids=lambda path: path.parent.name)
+def test_no_dockerfile_takes_a_secret_or_pulls_from_a_fixed_place(path: Path) -> None:
+    lines = path.read_text().splitlines()
+    for name in (line.split()[1].partition("=")[0] for line in lines if line.startswith(("ARG ", "ENV "))):
+        assert not SECRET_WORDS.search(name), name
+    stages = {line.split()[3] for line in lines if re.match(r"FROM \S+ AS ", line)}
+    for line in lines:
+        if line.startswith("FROM "):
+            assert line.split()[1] in {"${DEBIAN}", "${BASE}", *stages}, line
+        assert not line.startswith("ADD "), "COPY fetches nothing"
+    assert len(lines) > 10
+
+
+@pytest.mark.parametrize("path", DOCKERFILES, ids=lambda path: path.parent.name)
+def test_arguments_that_say_where_to_fetch_from_end_with_a_stage_that_is_not_kept(path: Path) -> None:
+    """A build argument is written into the history of the image whose stage declares it."""
+    final = path.read_text().rpartition("\nFROM ")[2]
+    assert "\nARG " not in final
+    assert "ca.pe" not in final
+
+
+def version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))
