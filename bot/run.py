@@ -28,6 +28,7 @@ from sandbox import (
     Source,
     State,
     Status,
+    Unreachable,
     spawn,
 )
 
@@ -102,7 +103,15 @@ async def run(
         await _watch(sandbox, handle, say)
         return await sandbox.outcome(handle)
     finally:
+        await _remove(sandbox, handle, say)
+
+
+async def _remove(sandbox: Sandbox, handle: Handle, say: Say) -> None:
+    """What cannot be removed now must not hide why the task failed; the next run's sandbox does not depend on it."""
+    try:
         await sandbox.remove(handle)
+    except Unreachable as error:
+        say(f"warning: not everything of the sandbox {handle.name} could be removed: {printable(str(error))}")
 
 
 async def _watch(sandbox: Sandbox, handle: Handle, say: Say) -> None:
