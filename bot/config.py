@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic_core import ErrorDetails
@@ -22,6 +22,7 @@ PREFIX = "GOFER_"
 FILE_SUFFIX = "_FILE"
 
 BaseUrl = Annotated[str, BeforeValidator(check.base_url)]
+Kind = TypeVar("Kind", bound="Places")
 _limits = Limits()
 
 
@@ -29,19 +30,27 @@ class ConfigError(Exception):
     """The settings cannot be used; ``str()`` has one line a mistake, for the operator."""
 
 
-class Config(BaseModel):
-    """Everything that ``gofer serve`` was told. Fields without a default must be given."""
+class Places(BaseModel):
+    """What every command needs."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
-    app_id: str = Field(pattern=r"^[A-Za-z0-9.]+$", description="the GitHub App's id or client id")
-    private_key: Annotated[SecretStr, BeforeValidator(check.pem_key)] = Field(description="the App's private key, PEM")
-    webhook_secret: Annotated[SecretStr, BeforeValidator(check.webhook_secret)] = Field(
-        description="the App's webhook secret; 32 characters or more, not guessable"
+    state_dir: Path = Field(
+        default=Path("/var/lib/gofer"), description="where tasks and sandboxes are remembered; must be there"
     )
-    served: Annotated[str, BeforeValidator(check.served_list)] = Field(
-        description="who is served: owners and owner/repository names, separated by commas; nobody else ever is"
+    database_url: str = Field(
+        default="", description="`sqlite:////PATH` or `postgresql://…`; `gofer.db` in the state directory if empty"
     )
+    log_level: str = Field(default="INFO", pattern=r"^(DEBUG|INFO|WARNING|ERROR)$", description="how much is logged")
+
+    @property
+    def database(self) -> str:
+        return self.database_url or f"sqlite:///{self.state_dir.absolute() / 'gofer.db'}"
+
+
+class SandboxConfig(Places):
+    """What ``gofer run`` needs: sandboxes and the model, no GitHub App."""
+
     model_key: SecretStr = Field(
         default=SecretStr(""), description="the key for the model; only the egress container gets it"
     )
@@ -61,23 +70,10 @@ class Config(BaseModel):
     github_url: BaseUrl = Field(
         default="https://github.com", description="GitHub; the address of your server with GitHub Enterprise"
     )
-    github_api_url: str = Field(default="", description="GitHub's API; found from GOFER_GITHUB_URL unless given")
     github_private: bool = Field(
         default=False, description="GitHub's address may be plain http and private (GitHub Enterprise)"
     )
     github_ca_file: Path | None = Field(default=None, description="extra CA certificates for GitHub's address, PEM")
-    state_dir: Path = Field(
-        default=Path("/var/lib/gofer"), description="where tasks and sandboxes are remembered; must be there"
-    )
-    database_url: str = Field(
-        default="", description="`sqlite:////PATH` or `postgresql://…`; `gofer.db` in the state directory if empty"
-    )
-    listen: Annotated[str, BeforeValidator(check.listen_address)] = Field(
-        default="127.0.0.1:8080", description="address and port for GitHub's webhooks; put TLS in front of it"
-    )
-    command_word: str = Field(
-        default="/agent", pattern=r"^/[a-z][a-z0-9-]{0,31}$", description="the word that starts a command"
-    )
     instance: str = Field(
         default="gofer",
         pattern=r"^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$",
@@ -87,10 +83,6 @@ class Config(BaseModel):
     docker_host: str = Field(default="unix:///var/run/docker.sock", description="the Docker Engine for `local:`")
     image_prefix: str = Field(default="gofer", description="images are `PREFIX/base`, `PREFIX/claude` and so on")
     runtime: str = Field(default="", description="container runtime, such as `runsc`; Docker's default if empty")
-    max_running: int = Field(default=2, gt=0, description="tasks with a running sandbox at once")
-    max_running_per_repository: int = Field(
-        default=1, gt=0, description="the same, of one repository; of one thread it is always one"
-    )
     wall_seconds: int = Field(
         default=_limits.wall_seconds, gt=0, description="a task's agent is stopped after this; its work is shown"
     )
@@ -108,7 +100,6 @@ class Config(BaseModel):
     )
     patch_bytes: int = Field(default=_limits.patch_bytes, gt=0, description="a larger patch is refused, in words")
     patch_files: int = Field(default=_limits.patch_files, gt=0, description="more changed files are refused")
-    log_level: str = Field(default="INFO", pattern=r"^(DEBUG|INFO|WARNING|ERROR)$", description="how much is logged")
 
     @model_validator(mode="after")
     def _together(self) -> Self:
@@ -120,26 +111,6 @@ class Config(BaseModel):
         if not self.model_private and not self.model_key.get_secret_value():
             raise ValueError("GOFER_MODEL_KEY (or GOFER_MODEL_KEY_FILE) is missing")
         return self
-
-    @property
-    def address(self) -> tuple[str, int]:
-        """Host and port to listen on."""
-        host, _, port = self.listen.rpartition(":")
-        return host.strip("[]"), int(port)
-
-    @property
-    def database(self) -> str:
-        return self.database_url or f"sqlite:///{self.state_dir.absolute() / 'gofer.db'}"
-
-    @property
-    def api_url(self) -> str:
-        """GitHub.com and its tenants with data residency have a host for the API; a server has a path."""
-        if self.github_api_url:
-            return self.github_api_url.rstrip("/")
-        scheme, _, host = self.github_url.partition("://")
-        if host == "github.com" or host.endswith(".ghe.com"):
-            return f"{scheme}://api.{host}"
-        return f"{self.github_url}/api/v3"
 
     @property
     def limits(self) -> Limits:
@@ -166,13 +137,53 @@ class Config(BaseModel):
         )
 
 
+class Config(SandboxConfig):
+    """Everything that ``gofer serve`` was told. Fields without a default must be given."""
+
+    app_id: str = Field(pattern=r"^[A-Za-z0-9.]+$", description="the GitHub App's id or client id")
+    private_key: Annotated[SecretStr, BeforeValidator(check.pem_key)] = Field(description="the App's private key, PEM")
+    webhook_secret: Annotated[SecretStr, BeforeValidator(check.webhook_secret)] = Field(
+        description="the App's webhook secret; 32 characters or more, not guessable"
+    )
+    served: Annotated[str, BeforeValidator(check.served_list)] = Field(
+        description="who is served: owners and owner/repository names, separated by commas; nobody else ever is"
+    )
+    github_api_url: str = Field(default="", description="GitHub's API; found from GOFER_GITHUB_URL unless given")
+    listen: Annotated[str, BeforeValidator(check.listen_address)] = Field(
+        default="127.0.0.1:8080", description="address and port for GitHub's webhooks; put TLS in front of it"
+    )
+    command_word: str = Field(
+        default="/agent", pattern=r"^/[a-z][a-z0-9-]{0,31}$", description="the word that starts a command"
+    )
+    max_running: int = Field(default=2, gt=0, description="tasks with a running sandbox at once")
+    max_running_per_repository: int = Field(
+        default=1, gt=0, description="the same, of one repository; of one thread it is always one"
+    )
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port to listen on."""
+        host, _, port = self.listen.rpartition(":")
+        return host.strip("[]"), int(port)
+
+    @property
+    def api_url(self) -> str:
+        """GitHub.com and its tenants with data residency have a host for the API; a server has a path."""
+        if self.github_api_url:
+            return self.github_api_url.rstrip("/")
+        scheme, _, host = self.github_url.partition("://")
+        if host == "github.com" or host.endswith(".ghe.com"):
+            return f"{scheme}://api.{host}"
+        return f"{self.github_url}/api/v3"
+
+
 SECRETS = tuple(name for name, field in Config.model_fields.items() if "SecretStr" in str(field.annotation))
 
 
 def settings() -> list[tuple[str, str, str]]:
     """Every variable: name, default (empty: it must be given), meaning. deploy/settings.md is held equal to it."""
     rows = []
-    for name, field in Config.model_fields.items():
+    for name, field in sorted(Config.model_fields.items(), key=lambda item: not item[1].is_required()):
         default = "" if field.is_required() else _shown(field.default)
         rows.append((variable(name), default, field.description or ""))
         if name in SECRETS:
@@ -185,7 +196,13 @@ def variable(field: str) -> str:
 
 
 def from_environment(environment: Mapping[str, str] | None = None) -> Config:
-    """Read, check and freeze. Raises ``ConfigError`` with every mistake in it."""
+    """Everything, for ``gofer serve``. Raises ``ConfigError`` with every mistake in it."""
+    return read(Config, environment)
+
+
+def read(kind: type[Kind], environment: Mapping[str, str] | None = None) -> Kind:
+    """Read, check and freeze what a command needs (the process's environment if None is given); settings of other
+    commands may be there, names that are none may not. Raises ``ConfigError`` with every mistake in it."""
     given = {k: v for k, v in (os.environ if environment is None else environment).items() if k.startswith(PREFIX)}
     mistakes: list[str] = []
     values: dict[str, Any] = {}
@@ -197,12 +214,13 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Config:
             values[field] = text
         except ValueError as error:
             mistakes.append(str(error))
+    config: Kind | None = None
     try:
-        config = Config(**values)
+        config = kind(**{name: value for name, value in values.items() if name in kind.model_fields})
     except ValidationError as error:
         read = {variable(name) for name in values} | {name.removesuffix(FILE_SUFFIX) for name in given}
         mistakes += [line for item in error.errors() if (line := _mistake(item, read))]
-    if mistakes:
+    if mistakes or config is None:
         raise ConfigError("\n".join(mistakes))
     return config
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
-from bot.store.claim import OPEN, WAITS
+from bot.store.claim import HOLDS_PLACE, OPEN, WAITS
 from bot.store.rows import Task, clean, outcome_of, task_of
 from bot.store.schema import results, tasks
 from sandbox import Outcome
@@ -41,3 +41,8 @@ def queue(connection: Connection) -> list[tuple[str, int | None]]:
     """The waiting tasks in their order, each with the position that its asker was last shown."""
     rows = connection.execute(select(t.task_id, t.shown_position).where(WAITS).order_by(t.seq))
     return [(row.task_id, row.shown_position) for row in rows]
+
+
+def running(connection: Connection) -> int:
+    """Tasks that have a place."""
+    return connection.execute(select(func.count()).select_from(tasks).where(HOLDS_PLACE)).scalar_one()

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import RowMapping
 
-from bot.tasks import Request, TaskState, Verb
+from bot.tasks import Ending, Request, TaskState, Verb
 from sandbox import Outcome
 
 
@@ -25,7 +25,7 @@ class Task:
     seq: int
     request: Request
     state: TaskState
-    ending: str | None
+    ending: Ending | None
     handle: str | None
     status_comment_id: int | None
     result_comment_id: int | None

@@ -166,6 +166,10 @@ class Store:
         """Waiting tasks in order, each with the position shown last."""
         return await self._run(lambda c, _: reads.queue(c))
 
+    async def running(self) -> int:
+        """Tasks that have a place."""
+        return await self._run(lambda c, _: reads.running(c))
+
     async def _add(self, requests: Sequence[Request]) -> Sequence[bool]:
         return await self._run(lambda c, now: insert.add(c, requests, now))
 

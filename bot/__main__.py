@@ -1,0 +1,64 @@
+"""The ``gofer`` command: reads its arguments and hands over. A user's mistake is one line on stderr and status 2."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import signal
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from bot.config import ConfigError
+from bot.store import StoreError
+
+MISTAKE = 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Returns the exit status."""
+    arguments = parser().parse_args(argv)
+    try:
+        return int(arguments.run(arguments))
+    except (ConfigError, StoreError) as error:
+        return mistaken(error)
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+
+
+def parser() -> argparse.ArgumentParser:
+    """One subcommand a verb; each sets ``run``, the function that carries it out."""
+    top = argparse.ArgumentParser(prog="gofer", description="Comment /agent do X, and an agent does it in a sandbox.")
+    top.add_argument("--version", action="version", version=f"gofer {version('gofer')}")
+    verbs = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    serve = verbs.add_parser("serve", help="take webhooks and work (settings: deploy/settings.md)")
+    serve.set_defaults(run=command_serve)
+    patch = verbs.add_parser("patch", help="print the whole stored patch of a task")
+    patch.add_argument("task", metavar="TASK", help="the task's id, as at the end of its comment")
+    patch.set_defaults(run=command_patch)
+    return top
+
+
+def command_serve(_: argparse.Namespace) -> int:
+    """Until SIGTERM or SIGINT."""
+    from bot.serve import serve
+
+    return serve()
+
+
+def command_patch(arguments: argparse.Namespace) -> int:
+    """The patch to stdout, byte for byte. 1: there is no such task, or it has no patch."""
+    from bot.show_patch import show_patch
+
+    return asyncio.run(show_patch(arguments.task))
+
+
+def mistaken(error: Exception) -> int:
+    """Tell the user, without a traceback."""
+    for line in str(error).splitlines():
+        print(f"gofer: {line}", file=sys.stderr)
+    return MISTAKE
+
+
+if __name__ == "__main__":
+    sys.exit(main())

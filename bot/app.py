@@ -1,0 +1,228 @@
+"""The server: routes, start-up and clean-up. It listens before anything else is asked for, and stores what comes.
+
+GitHub and the engine may hang for minutes at the start as at any other time: a webhook is stored and answered all the
+same, and worked on when they answer again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+
+from bot.config import Config, ConfigError
+from bot.github import GitHub, GitHubRefused, GitHubUnavailable, open_session
+from bot.github_http import CALL_TIMEOUT
+from bot.permissions import Served
+from bot.runner import Runner
+from bot.steps.world import Clock, Rules
+from bot.store import Caps, Store
+from bot.tasks import Request
+from bot.webhook import make_webhook
+from sandbox import Sandbox, Settings, Unreachable, open_sandbox, spawn
+
+_log = logging.getLogger(__name__)
+
+# Seconds between two tries to open the sandbox while the engine does not answer.
+REOPEN_SECONDS = 5.0
+# Seconds that each part of a stop may take; together with the runner's three they fit into the five of SIGTERM.
+CLOSE_CONNECTIONS_SECONDS = 0.5
+CLOSE_SECONDS = 0.6
+
+Opener = Callable[[str, Settings], Awaitable[Sandbox]]
+
+
+class StartError(Exception):
+    """The server cannot work as it is set up; ``str()`` says to the operator why."""
+
+
+class SystemClock:
+    """Time as it is."""
+
+    def now(self) -> float:
+        return time.time()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+def make_app(
+    config: Config,
+    *,
+    store_add: Callable[[Request], Awaitable[bool]],
+    wake: Callable[[], None],
+    health: Callable[[], str],
+) -> web.Application:
+    """The routes. ``health`` says ``ok`` or, in one word, what is the matter."""
+
+    async def healthz(_: web.Request) -> web.Response:
+        state = health()
+        return web.json_response({"status": state}, status=200 if state == "ok" else 503)
+
+    app = web.Application()
+    receive = make_webhook(
+        config.webhook_secret,
+        store_add,
+        wake,
+        Served.parse(config.served),
+        config.app_id,
+        word=config.command_word,
+    )
+    app.router.add_post("/webhook", receive)
+    app.router.add_get("/healthz", healthz)
+    return app
+
+
+class Server:
+    """``gofer serve`` without the process around it. Use `serving`."""
+
+    def __init__(self, config: Config, store: Store, session: aiohttp.ClientSession, clock: Clock) -> None:
+        self._config = config
+        self._session = session
+        self._clock = clock
+        self.store = store
+        self.github = GitHub(session, app_id=config.app_id, private_key=config.private_key, api_url=config.api_url)
+        self.runner: Runner | None = None
+        self.url = ""
+        """Where it listens; the webhook is at ``/webhook``."""
+        self._sandbox: Sandbox | None = None
+        self._web: web.AppRunner | None = None
+        self._work: list[asyncio.Task[None]] = []
+
+    async def listen(self) -> None:
+        """Take webhooks from now on. Raises ``StartError`` where the address cannot be had."""
+        app = make_app(self._config, store_add=self.store.add, wake=self._wake, health=self._health)
+        self._web = web.AppRunner(app, access_log=None, shutdown_timeout=CLOSE_CONNECTIONS_SECONDS)
+        await self._web.setup()
+        host, port = self._config.address
+        try:
+            await web.TCPSite(self._web, host, port).start()
+        except OSError as error:
+            raise StartError(f"cannot listen on {self._config.listen}: {error.strerror or error}") from None
+        bound = self._web.addresses[0][1]
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{bound}"
+
+    def begin(self, opener: Opener) -> None:
+        """Start what works beside the listening; `failed` reports its end."""
+        self._work = [
+            spawn(self._run(opener), name="runner"),
+            spawn(self._check_app(), name="check-app"),
+        ]
+
+    async def failed(self) -> None:
+        """Return never, or raise what makes further work pointless. A loop that ended is such a thing too."""
+        pending = set(self._work)
+        while pending:
+            done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+            for job in done:
+                job.result()
+        raise StartError("the runner has stopped")
+
+    async def stop(self) -> None:
+        """Stop listening and working. Sandboxes run on. Within five seconds, whatever hangs."""
+        runner_stops = spawn(self.runner.stop(), name="stop") if self.runner else None
+        if self._web is not None:
+            await self._web.cleanup()
+        if runner_stops is not None:
+            await asyncio.wait([runner_stops])
+        for job in self._work:
+            job.cancel()
+        closing = [spawn(self.github.close(), name="close-github")]
+        if self._sandbox is not None:
+            closing.append(spawn(self._sandbox.close(), name="close-sandbox"))
+        await asyncio.wait([*closing, *self._work], timeout=CLOSE_SECONDS)
+        for job in closing:
+            job.cancel()
+
+    async def _run(self, opener: Opener) -> None:
+        settings = self._config.sandbox_settings()
+        while self._sandbox is None:
+            try:
+                self._sandbox = await opener(self._config.sandbox, settings)
+            except Unreachable as error:
+                _log.warning("the engine does not answer; webhooks are stored meanwhile: %s", error)
+                await self._clock.sleep(REOPEN_SECONDS)
+            except (ValueError, RuntimeError) as error:
+                raise StartError(str(error)) from error
+        rules = Rules(
+            worker=self._config.instance,
+            served=Served.parse(self._config.served),
+            caps=Caps(self._config.max_running, self._config.max_running_per_repository),
+            github_url=self._config.github_url,
+            model=self._config.model,
+            limits=self._config.limits,
+            command_word=self._config.command_word,
+        )
+        self.runner = Runner(self.store, self.github, self._sandbox, rules, self._clock)
+        await self.runner.run()
+
+    async def _check_app(self) -> None:
+        """Tell the operator early that id and key do not belong together."""
+        try:
+            app = await self.github.app()
+        except GitHubRefused as error:
+            raise StartError(f"GitHub does not accept GOFER_APP_ID with GOFER_PRIVATE_KEY: {error}") from None
+        except GitHubUnavailable as error:
+            _log.warning("GitHub does not answer; going on all the same: %s", error)
+        else:
+            _log.info("working as %s", app.login)
+
+    def _wake(self) -> None:
+        if self.runner is not None:
+            self.runner.wake()
+
+    def _health(self) -> str:
+        return "ok" if self.runner is not None and self.runner.alive() else "starting"
+
+
+@asynccontextmanager
+async def serving(
+    config: Config, *, opener: Opener = open_sandbox, clock: Clock | None = None
+) -> AsyncIterator[Server]:
+    """A server that listens and works, until the block is left. Raises ``StoreError``, ``StartError``,
+    ``ConfigError`` where it cannot be set up; what shows itself later comes from ``Server.failed``.
+    """
+    _make_state_dir(config)
+    store = await Store.open(config.database)
+    try:
+        await store.become_worker(config.instance)
+        async with _session(config) as session:
+            server = Server(config, store, session, clock or SystemClock())
+            try:
+                await server.listen()
+                server.begin(opener)
+                yield server
+            finally:
+                await server.stop()
+    finally:
+        await store.close()
+
+
+def _make_state_dir(config: Config) -> None:
+    if not config.state_dir.is_dir():
+        raise ConfigError(f"GOFER_STATE_DIR: the directory is not there: {config.state_dir}")
+    try:
+        (config.state_dir / "sandboxes").mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"GOFER_STATE_DIR: {config.state_dir} is not writable: {error.strerror}") from None
+
+
+def _session(config: Config) -> aiohttp.ClientSession:
+    """For GitHub; it trusts the operator's own certificates besides the public ones, where some are named."""
+    pem = config.sandbox_settings().git_host.ca_pem
+    if not pem:
+        return open_session()
+    context = ssl.create_default_context()
+    try:
+        context.load_verify_locations(cadata=pem)
+    except ssl.SSLError as error:
+        raise ConfigError(f"GOFER_GITHUB_CA_FILE: no certificates in it: {error}") from None
+    more: dict[str, Any] = {"connector": aiohttp.TCPConnector(ssl=context)}
+    return aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), timeout=CALL_TIMEOUT, **more)

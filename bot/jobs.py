@@ -1,0 +1,62 @@
+"""The only file that speaks both languages: a task becomes a sandbox's job, an outcome becomes an ending. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from bot.tasks import Ending, Request
+from sandbox import Job, Limits, Outcome, Reason, Source, State
+
+# A sandbox's name starts with a letter, so that nobody takes it for a container's id.
+NAME_PREFIX = "t"
+_TASK_NAME = re.compile(NAME_PREFIX + "[0-9a-f]{10}", re.ASCII)
+
+
+def sandbox_name(task_id: str) -> str:
+    """The name of a task's sandbox, from our own id and never from anybody's text."""
+    return f"{NAME_PREFIX}{task_id}"
+
+
+def names_a_task(name: str) -> bool:
+    """Whether a sandbox of this name was made for some task: ``gofer run`` makes others on the same engine."""
+    return _TASK_NAME.fullmatch(name) is not None
+
+
+def job_for(task_id: str, request: Request, *, github_url: str, model: str, limits: Limits) -> Job:
+    """What the sandbox is asked to do: the default branch of the request's repository, and the asker's text."""
+    repository = request.repository
+    return Job(
+        name=sandbox_name(task_id),
+        model=model,
+        prompt=request.command.prompt,
+        source=Source(url=f"{github_url}/{repository.owner}/{repository.name}"),
+        limits=limits,
+    )
+
+
+def ending_of(outcome: Outcome) -> Ending:
+    """One word for the database. "Changed" is what the patch says, never what the agent says."""
+    if outcome.state is State.LOST:
+        return "lost"
+    if outcome.reason is Reason.DEADLINE:
+        return "timed_out"
+    if outcome.reason is Reason.CANCELLED:
+        return "cancelled"
+    if outcome.state is not State.SUCCEEDED or outcome.changes is None or outcome.changes.patch is None:
+        return "failed"
+    return "changed" if outcome.changes.patch else "no_change"
+
+
+def not_prepared(reason: Reason, words: str) -> Outcome:
+    """The outcome of a task whose agent never ran."""
+    return Outcome(state=State.FAILED, reason=reason, error=words)
+
+
+def never_ran(outcome: Outcome) -> bool:
+    """Whether it is one of ``not_prepared``: no time, no exit, no files."""
+    return (
+        outcome.state is State.FAILED
+        and outcome.duration_seconds == 0.0
+        and outcome.exit_code is None
+        and outcome.changes is None
+    )

@@ -1,0 +1,46 @@
+"""``gofer serve`` as a process: settings, log, signals."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+
+from bot.app import Opener, StartError, serving
+from bot.config import Config, from_environment
+from bot.logs import start_logging
+from sandbox import open_sandbox, spawn
+
+_log = logging.getLogger(__name__)
+
+
+def serve(config: Config | None = None, opener: Opener = open_sandbox) -> int:
+    """Until SIGTERM or SIGINT (0), or until it cannot go on (2, said in one line). Raises ``ConfigError``,
+    ``StoreError``."""
+    config = config or from_environment()
+    start_logging(config.log_level)
+    try:
+        asyncio.run(_serve(config, opener))
+    except StartError as error:
+        print(f"gofer: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+async def _serve(config: Config, opener: Opener) -> None:
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    async with serving(config, opener=opener) as server:
+        _log.info("listening on %s", server.url)
+        waiting = [spawn(stopped.wait(), name="signal"), spawn(server.failed(), name="failed")]
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        failed = waiting[1]
+        for job in waiting:
+            if not job.done():
+                job.cancel()
+        if failed.done() and not failed.cancelled():
+            failed.result()
+        _log.info("stopping; sandboxes run on")

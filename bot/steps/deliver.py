@@ -1,0 +1,82 @@
+"""The end: the result into the thread, the sandbox away, done. The outcome is stored by now."""
+
+from __future__ import annotations
+
+import logging
+
+from bot import jobs, publish
+from bot.comments import could_not_begin, failed_to_prepare, marked, marker, result
+from bot.github import GitHubUnavailable
+from bot.steps.world import World, where_of
+from bot.store import Task
+from bot.tasks import Ending
+from sandbox import Outcome, Reason, Unreachable, handle_for
+
+_log = logging.getLogger(__name__)
+
+RESULT = "result"
+# Seconds after which a result that cannot be posted is given up. It stays stored: `gofer patch`.
+GIVE_UP_AFTER = 24 * 3600.0
+
+
+async def deliver(world: World, task: Task) -> Task:
+    """Post, tidy up, finish. After a crash anywhere in it the same comment is there once."""
+    ending: Ending = task.ending or "failed"
+    if task.result_comment_id is None:
+        try:
+            task, posted = await _post(world, task)
+        except GitHubUnavailable:
+            await _tidy(world, task)  # the stored patch is the state: no disk is held for GitHub's sake
+            if world.clock.now() - (task.started_at or task.created_at) < GIVE_UP_AFTER:
+                raise
+            posted = False
+        ending = ending if posted else "undeliverable"
+    await _tidy(world, task)
+    return await world.store.finish(task, ending)
+
+
+async def _post(world: World, task: Task) -> tuple[Task, bool]:
+    """The result in place of the status comment, or as a comment of its own where that is gone."""
+    request = task.request
+    outcome = await world.store.outcome(task.task_id)
+    steps = publish.plan(
+        thread=request.thread,
+        comment_id=task.status_comment_id,
+        body=body_of(task.task_id, outcome),
+        marker=marker(task.task_id, RESULT),
+    )
+    done = await publish.perform(
+        world.github,
+        where_of(task),
+        steps,
+        since=request.created_at,
+        pull_request=request.is_pull_request,
+    )
+    match done:
+        case publish.Delivered(comment_id):
+            return await world.store.set_result_comment(task, comment_id), True
+        case publish.Undeliverable(words):
+            _log.warning("task %s: the result cannot be posted: %s", task.task_id, words)
+            return task, False
+
+
+def body_of(task_id: str, outcome: Outcome | None) -> str:
+    """The comment for an outcome. Pure."""
+    if outcome is None:
+        return marked(could_not_begin("The outcome of this task was not stored."), task_id, RESULT)
+    if not jobs.never_ran(outcome):
+        return result(task_id, outcome, RESULT)
+    if outcome.reason is Reason.LOST:
+        return marked(could_not_begin(outcome.error), task_id, RESULT)
+    return marked(failed_to_prepare(outcome.reason, outcome.error), task_id, RESULT)
+
+
+async def _tidy(world: World, task: Task) -> None:
+    """Remove the sandbox. Where the engine cannot be asked, the sweep does it later."""
+    if task.handle is None:
+        return
+    try:
+        await world.sandbox.remove(handle_for(task.handle))
+    except Unreachable as error:
+        _log.warning("task %s: the sandbox is removed later: %s", task.task_id, error)
+        world.untidy.append(task.handle)

@@ -1,0 +1,60 @@
+"""From a place to a running agent: the name of the sandbox is on the row before anything of it is made."""
+
+from __future__ import annotations
+
+from bot import jobs
+from bot.comments import fetching
+from bot.github import GitHubRefused
+from bot.steps import talk
+from bot.steps.admit import permission, refuse
+from bot.steps.world import World, where_of
+from bot.store import Task
+from bot.tasks import TaskState
+from sandbox import Outcome, PrepareFailed, Reason, Secrets
+
+# Seconds in the queue after which the asker's permission is asked for again: it may have been taken away meanwhile.
+PERMISSION_HOLDS = 60.0
+# Times that a task may be taken over from a worker that died before it is given up: it may be what kills them.
+ATTEMPTS = 5
+
+
+async def begin(world: World, task: Task) -> Task | None:
+    """A waiting task has got a place."""
+    if task.admitted_at is not None and world.clock.now() - task.admitted_at > PERMISSION_HOLDS:
+        decision = await permission(world, task)
+        if not decision.allowed:
+            return await refuse(world, task, decision)
+    if task.status_comment_id is None or task.shown_position is not None:
+        task = await talk.show(world, task, fetching())
+    return await world.store.set_handle(task, jobs.sandbox_name(task.task_id))
+
+
+async def prepare(world: World, task: Task) -> Task:
+    """Make the sandbox and start the agent; after a restart, go on with what is there of it."""
+    if task.attempts > ATTEMPTS:
+        return await _failed(world, task, Reason.LOST, "The server stopped every time that it began this task.")
+    if task.task_id in world.cancelled or task.cancel_requested:
+        return await _failed(world, task, Reason.CANCELLED, "")
+    rules = world.rules
+    job = jobs.job_for(task.task_id, task.request, github_url=rules.github_url, model=rules.model, limits=rules.limits)
+    where = where_of(task)
+    try:
+        token = await world.github.fetch_token(where)
+    except GitHubRefused as error:
+        words = f"GitHub gives no token for this repository ({error})."
+        return await _failed(world, task, Reason.FETCH_FAILED, words)
+    try:
+        handle = await world.sandbox.prepare(job, Secrets(fetch_token=token.token))
+    except PrepareFailed as error:
+        return await _failed(world, task, error.reason, str(error))
+    finally:
+        # Fetched or failed, or being stopped: nobody needs it any more. Not waited for; it costs a round trip.
+        world.later(world.github.revoke(token), "revoke")
+    task = await world.store.move(task, TaskState.RUNNING)
+    await world.sandbox.start(handle)
+    return task
+
+
+async def _failed(world: World, task: Task, reason: Reason, words: str) -> Task:
+    outcome: Outcome = jobs.not_prepared(reason, words)
+    return await world.store.set_outcome(task, outcome, jobs.ending_of(outcome))

@@ -1,0 +1,76 @@
+"""Saying something about a task on GitHub: its reaction and its one status comment."""
+
+from __future__ import annotations
+
+import logging
+
+from bot.comments import marked, marker
+from bot.github import GitHubRefused, GitHubUnavailable
+from bot.steps.world import World, where_of
+from bot.store import Task
+
+_log = logging.getLogger(__name__)
+
+STATUS = "status"
+HELP = "help"
+
+# The comment is gone: somebody deleted it, or the thread with it.
+GONE = frozenset({404, 410})
+
+
+class Unwelcome(Exception):
+    """GitHub will not take a comment of ours on this thread: locked, deleted, or the app may not. Final."""
+
+
+async def post(world: World, task: Task, body: str, kind: str) -> int:
+    """See to it that the thread has our comment of this kind. Raises ``Unwelcome``, ``GitHubUnavailable``."""
+    request = task.request
+    try:
+        return await world.github.create_comment(
+            where_of(task),
+            request.thread,
+            marked(body, task.task_id, kind),
+            marker(task.task_id, kind),
+            since=request.created_at,
+            pull_request=request.is_pull_request,
+        )
+    except GitHubRefused as error:
+        raise Unwelcome(str(error)) from None
+
+
+async def show(world: World, task: Task, body: str) -> Task:
+    """Put ``body`` into the status comment, which is made if need be; its id is on the row when this returns.
+
+    One that somebody has deleted stays deleted: the result will be a comment of its own.
+    """
+    if task.status_comment_id is None:
+        return await world.store.set_status_comment(task, await post(world, task, body, STATUS))
+    await edit(world, task, body)
+    return task
+
+
+async def edit(world: World, task: Task, body: str) -> None:
+    """Change the status comment, where there is one still."""
+    if task.status_comment_id is None:
+        return
+    try:
+        await world.github.edit_comment(
+            where_of(task),
+            task.status_comment_id,
+            marked(body, task.task_id, STATUS),
+            pull_request=task.request.is_pull_request,
+        )
+    except GitHubRefused as error:
+        if error.status not in GONE:
+            _log.warning("task %s: the status comment was not changed: %s", task.task_id, error)
+
+
+async def react(world: World, task: Task, content: str) -> None:
+    """React to the asker's comment. Nothing depends on it, so nothing is raised."""
+    request = task.request
+    if request.comment_id is None:
+        return
+    try:
+        await world.github.react(where_of(task), request.comment_id, content, pull_request=request.is_pull_request)
+    except (GitHubRefused, GitHubUnavailable) as error:
+        _log.info("task %s: no reaction: %s", task.task_id, error)

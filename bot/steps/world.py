@@ -1,0 +1,60 @@
+"""What the steps work with: the collaborators of the runner as the faces that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from bot.github import GitHub, RepositoryRef
+from bot.permissions import Served
+from bot.store import Caps, Store, Task
+from sandbox import Limits, Sandbox
+
+
+class Clock(Protocol):
+    """Time as the runner sees it. ``now`` is in seconds since the epoch."""
+
+    def now(self) -> float: ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the operator decided, as far as tasks are concerned."""
+
+    worker: str
+    served: Served
+    caps: Caps
+    github_url: str = "https://github.com"
+    model: str = ""
+    limits: Limits = field(default_factory=Limits)
+    command_word: str = "/agent"
+
+
+@dataclass(frozen=True)
+class World:
+    """Handed to every step. ``later`` runs something beside the task that nothing waits for; ``cancelled`` knows
+    the tasks whose cancel flag was seen; ``untidy`` is set where something may have been left behind."""
+
+    store: Store
+    github: GitHub
+    sandbox: Sandbox
+    rules: Rules
+    clock: Clock
+    later: Callable[[Coroutine[Any, Any, None], str], None]
+    wake: Callable[[], None]
+    cancelled: set[str] = field(default_factory=set)
+    untidy: list[str] = field(default_factory=list)
+
+
+def where_of(task: Task) -> RepositoryRef:
+    """Where calls about a task go."""
+    request = task.request
+    return RepositoryRef(
+        installation_id=request.installation_id,
+        repository_id=request.repository.id,
+        owner=request.repository.owner,
+        name=request.repository.name,
+    )
