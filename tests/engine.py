@@ -159,7 +159,7 @@ def sweep(client: docker.DockerClient, instance: str) -> None:
 
 
 def remove_stages(client: docker.DockerClient, word: str) -> None:
-    """Remove what a test's build left in the engine's cache: the stages whose history (build arguments) has ``word``."""
+    """Remove what a test left in the engine's build cache: stages whose history (build arguments) has ``word``."""
     for stage in client.images.list(filters={"dangling": True}):
         if word in str(stage.history()):
             client.images.remove(str(stage.id))
