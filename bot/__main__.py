@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
+from bot.bundle import NotARepository
 from bot.config import ConfigError
 from bot.store import StoreError
 
@@ -20,7 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
     try:
         return int(arguments.run(arguments))
-    except (ConfigError, StoreError) as error:
+    except (ConfigError, StoreError, NotARepository) as error:
         return mistaken(error)
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
@@ -36,7 +37,32 @@ def parser() -> argparse.ArgumentParser:
     patch = verbs.add_parser("patch", help="print the whole stored patch of a task")
     patch.add_argument("task", metavar="TASK", help="the task's id, as at the end of its comment")
     patch.set_defaults(run=command_patch)
+    demo = verbs.add_parser("demo", help="one task end to end, with a local GitHub and a scripted model")
+    demo.add_argument("--real-model", action="store_true", help="ask the real model; needs ANTHROPIC_API_KEY")
+    demo.set_defaults(run=command_demo)
+    run = verbs.add_parser("run", help="one task in a sandbox without GitHub; the diff on stdout")
+    run.add_argument("--repo", required=True, metavar="PATH|URL", help="a repository on this disk, or an https URL")
+    run.add_argument("--ref", help="branch or tag, for a URL; the default branch if not given")
+    run.add_argument("--model", help="the model; GOFER_MODEL if not given")
+    run.add_argument("prompt", metavar="PROMPT", help="what is to be done; - reads it from standard input")
+    run.set_defaults(run=command_run)
     return top
+
+
+def command_demo(arguments: argparse.Namespace) -> int:
+    """0: the comment holds the diff."""
+    from bot.config import anthropic_key
+    from bot.demo.show import main as show
+
+    return show(anthropic_key() if arguments.real_model else None)
+
+
+def command_run(arguments: argparse.Namespace) -> int:
+    """0 changed, 3 no change, 1 failed."""
+    from bot.run import command
+
+    prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
+    return command(repo=arguments.repo, ref=arguments.ref, prompt=prompt, model=arguments.model)
 
 
 def command_serve(_: argparse.Namespace) -> int:

@@ -180,6 +180,14 @@ class Config(SandboxConfig):
 SECRETS = tuple(name for name, field in Config.model_fields.items() if "SecretStr" in str(field.annotation))
 
 
+def anthropic_key(environment: Mapping[str, str] | None = None) -> SecretStr:
+    """The provider's own variable, for ``gofer demo --real-model``. Raises ``ConfigError`` where it is not set."""
+    key = (os.environ if environment is None else environment).get("ANTHROPIC_API_KEY", "")
+    if not key:
+        raise ConfigError("--real-model needs the key of the model in ANTHROPIC_API_KEY")
+    return SecretStr(key)
+
+
 def settings() -> list[tuple[str, str, str]]:
     """Every variable: name, default (empty: it must be given), meaning. deploy/settings.md is held equal to it."""
     rows = []

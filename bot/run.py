@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Final
 
 from bot.bundle import bundle_head, uncommitted
+from bot.config import ConfigError, SandboxConfig, read
 from sandbox import (
+    MAX_PROMPT_BYTES,
     Handle,
     Job,
     Outcome,
@@ -29,6 +31,7 @@ from sandbox import (
     State,
     Status,
     Unreachable,
+    open_sandbox,
     spawn,
 )
 
@@ -173,3 +176,36 @@ async def main(
     for line in summary(outcome).splitlines():
         say(line)
     return INTERRUPTED if outcome.reason is Reason.CANCELLED else exit_status(outcome)
+
+
+def command(*, repo: str, ref: str | None, prompt: str, model: str | None) -> int:
+    """``gofer run`` from the environment's settings. Raises ``ConfigError`` and ``NotARepository`` for mistakes."""
+    config = read(SandboxConfig)
+    settings = config.sandbox_settings()
+    _check(prompt)
+    try:
+        settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        words = f"GOFER_STATE_DIR: {settings.state_dir} cannot be made ({error.strerror}); name a folder of yours"
+        raise ConfigError(words) from None
+
+    async def whole() -> int:
+        sandbox = await open_sandbox(config.sandbox, settings)
+        try:
+            return await main(sandbox, settings, repo=repo, ref=ref, prompt=prompt, model=model)
+        finally:
+            await sandbox.close()
+
+    try:
+        return asyncio.run(whole())
+    except (Unreachable, RuntimeError) as error:
+        print(f"gofer run: {printable(str(error))}", file=sys.stderr)
+        return FAILED
+
+
+def _check(prompt: str) -> None:
+    """Raises ``ConfigError`` for a prompt that no task could carry."""
+    if not prompt.strip():
+        raise ConfigError("the prompt is empty: say what is to be done")
+    if len(prompt.encode()) > MAX_PROMPT_BYTES:
+        raise ConfigError(f"the prompt is longer than {MAX_PROMPT_BYTES:,} bytes")
