@@ -40,7 +40,7 @@ from sandbox.engines.threads import Threads
 
 THREADS = 8  # calls under way at once; each is short, because nothing here waits for a container in a thread
 CALL_SECONDS = 30.0  # one answer of the engine; a busy disk makes create and start take seconds
-OUTER_SECONDS = 45.0  # that answer, and the wait for a thread before it
+QUEUE_SECONDS = 15.0  # for a free thread, before that
 LOG_SECONDS = 120.0  # reading a whole log: 64 MB at most (plan.LOG_OPTIONS)
 KILL_SECONDS = 20.0  # until a killed container is seen not running
 REMOVE_SECONDS = 30.0  # until a removal that somebody else began is over
@@ -53,28 +53,29 @@ T = TypeVar("T")
 class DockerEngine:
     """See ``sandbox.engine.Engine``. Open with ``await DockerEngine.open(url)``; use from that event loop only."""
 
-    def __init__(self, client: APIClient, threads: Threads, endings: Endings) -> None:
+    def __init__(self, client: APIClient, threads: Threads, endings: Endings, seconds: float) -> None:
         self._client = client
+        self._seconds = seconds
         self._threads = threads
         self._endings = endings
 
     @classmethod
-    async def open(cls, url: str) -> DockerEngine:
-        """Connect. Raises ``Unreachable`` where no engine answers."""
+    async def open(cls, url: str, seconds: float = CALL_SECONDS) -> DockerEngine:
+        """Connect. ``seconds`` for one answer. Raises ``Unreachable`` where no engine answers."""
         threads = Threads("gofer-engine", THREADS)
 
         def connect() -> APIClient:
-            return APIClient(base_url=url, version="auto", timeout=int(CALL_SECONDS))
+            return APIClient(base_url=url, version="auto", timeout=seconds)  # type: ignore[arg-type]
 
         try:
-            client = await _within(threads, "connect", connect, OUTER_SECONDS)
+            client = await _within(threads, "connect", connect, seconds + QUEUE_SECONDS)
         except BaseException:
             threads.close()
             raise
         # a client of its own: its one connection is busy for ever
-        listener = APIClient(base_url=url, version=client.api_version, timeout=int(CALL_SECONDS))
+        listener = APIClient(base_url=url, version=client.api_version)
         filters = {"type": "container", "event": "die", "label": LABEL_INSTANCE}
-        return cls(client, threads, Endings(lambda: listener.events(filters=filters, decode=True)))
+        return cls(client, threads, Endings(lambda: listener.events(filters=filters, decode=True)), seconds)
 
     async def close(self) -> None:
         self._endings.close()
@@ -164,7 +165,7 @@ class DockerEngine:
         params = {"stdout": "1", "stderr": "1", "tail": str(tail or "all"), "since": f"{since:.9f}"}
 
         def read() -> bool:
-            with self._client.get(url, params=params, stream=True, timeout=CALL_SECONDS) as answer:
+            with self._client.get(url, params=params, stream=True, timeout=self._seconds) as answer:
                 if answer.status_code == requests.codes.not_found:
                     return False
                 if answer.status_code != requests.codes.ok:
@@ -249,8 +250,8 @@ class DockerEngine:
         except TimeoutError as error:
             raise Unreachable(f"{container} {words} after {seconds:.0f} s") from error
 
-    async def _call(self, what: str, work: Callable[[], T], seconds: float = OUTER_SECONDS) -> T:
-        return await _within(self._threads, what, work, seconds)
+    async def _call(self, what: str, work: Callable[[], T], seconds: float | None = None) -> T:
+        return await _within(self._threads, what, work, seconds or self._seconds + QUEUE_SECONDS)
 
 
 async def _within(threads: Threads, what: str, work: Callable[[], T], seconds: float) -> T:

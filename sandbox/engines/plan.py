@@ -171,7 +171,7 @@ def filler(names: Names, ground: Ground, image: str) -> Plan:
         command=[],
         user=f"{AGENT_UID}:{AGENT_UID}",
         working_dir="/",
-        environment=[PATH],
+        environment=[PATH, "LANG=C.UTF-8"],
         memory=STORE_MEMORY_BYTES,
         pids=HELPER_PIDS,
         cpus=ground.cpus,

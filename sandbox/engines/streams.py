@@ -48,6 +48,8 @@ class Attached:
 
     def close(self) -> None:
         self._socket.close()
+        if (answer := getattr(self._kept, "_response", None)) is not None:
+            answer.close()  # first: it flushes what the next line closes
         self._kept.close()
 
     async def _exactly(self, size: int) -> bytes | None:

@@ -1,0 +1,101 @@
+"""The rule, row by row: the first that holds decides, and the stream can only lower it."""
+
+from __future__ import annotations
+
+import pytest
+
+from sandbox.job import Reason, State
+from sandbox.verdict import STDERR_CHARACTERS, Facts, Kill, judge
+
+GOOD = {"exit_code": 0, "final": True, "model_answers": 1}
+
+ROWS: list[tuple[str, dict[str, object], State, Reason]] = [
+    ("a clean end", {}, State.SUCCEEDED, Reason.OK),
+    ("deadline", {"kill": Kill.DEADLINE, "exit_code": 137}, State.FAILED, Reason.DEADLINE),
+    ("cancelled", {"kill": Kill.CANCELLED, "exit_code": 137}, State.FAILED, Reason.CANCELLED),
+    ("cancelled before its start", {"kill": Kill.CANCELLED, "exit_code": None}, State.FAILED, Reason.CANCELLED),
+    ("cancelled, and it ended at the same moment", {"kill": Kill.CANCELLED}, State.FAILED, Reason.CANCELLED),
+    ("our kill, container gone", {"kill": Kill.DEADLINE, "present": False}, State.FAILED, Reason.DEADLINE),
+    (
+        "our kill beats out of memory",
+        {"kill": Kill.DEADLINE, "oom": True, "exit_code": 137},
+        State.FAILED,
+        Reason.DEADLINE,
+    ),
+    ("killed for its dead way out", {"kill": Kill.EGRESS_LOST, "exit_code": 137}, State.FAILED, Reason.EGRESS_LOST),
+    ("finished but would not go", {"kill": Kill.FINISHED, "exit_code": 137}, State.SUCCEEDED, Reason.OK),
+    (
+        "finished with an error and would not go",
+        {"kill": Kill.FINISHED, "exit_code": 137, "agent_error": "no"},
+        State.FAILED,
+        Reason.AGENT_ERROR,
+    ),
+    (
+        "a forged end that had us kill it",
+        {"kill": Kill.FINISHED, "exit_code": 137, "model_answers": 0},
+        State.FAILED,
+        Reason.NO_MODEL_ANSWER,
+    ),
+    ("gone", {"present": False, "exit_code": None}, State.LOST, Reason.LOST),
+    ("crash or power loss", {"exit_code": 255}, State.LOST, Reason.LOST),
+    ("the agent's own 255, told as 254", {"exit_code": 254}, State.FAILED, Reason.EXIT),
+    ("killed by someone else", {"exit_code": 137}, State.LOST, Reason.LOST),
+    ("stopped by someone else", {"exit_code": 143}, State.LOST, Reason.LOST),
+    ("killed for memory", {"exit_code": 137, "oom": True}, State.FAILED, Reason.OUT_OF_MEMORY),
+    (
+        "its child was killed for memory and it gave up",
+        {"exit_code": 1, "oom": True},
+        State.FAILED,
+        Reason.OUT_OF_MEMORY,
+    ),
+    ("its child was killed for memory and it went on", {"oom": True}, State.SUCCEEDED, Reason.OK),
+    ("memory and disk", {"exit_code": 1, "oom": True, "disk_full": True}, State.FAILED, Reason.OUT_OF_MEMORY),
+    ("workspace full", {"exit_code": 1, "disk_full": True}, State.FAILED, Reason.DISK_FULL),
+    ("workspace full and it went on", {"disk_full": True}, State.SUCCEEDED, Reason.OK),
+    ("way out died first", {"exit_code": 1, "egress_died": True, "agent_error": "x"}, State.FAILED, Reason.EGRESS_LOST),
+    ("way out died afterwards", {"egress_died": True}, State.SUCCEEDED, Reason.OK),
+    ("its own error", {"exit_code": 1, "agent_error": "credit"}, State.FAILED, Reason.AGENT_ERROR),
+    ("an exit without words", {"exit_code": 3, "final": False}, State.FAILED, Reason.EXIT),
+    ("a forged success and exit 3", {"exit_code": 3}, State.FAILED, Reason.EXIT),
+    ("exit 0 with an error", {"agent_error": "no"}, State.FAILED, Reason.AGENT_ERROR),
+    ("exit 0 without a final event", {"final": False}, State.FAILED, Reason.AGENT_ERROR),
+    ("exit 0 without an answer of the model", {"model_answers": 0}, State.FAILED, Reason.NO_MODEL_ANSWER),
+]
+
+
+@pytest.mark.parametrize(("name", "given", "state", "reason"), ROWS, ids=[row[0] for row in ROWS])
+def test_rule(name: str, given: dict[str, object], state: State, reason: Reason) -> None:
+    verdict = judge(Facts(**{**GOOD, **given}))  # type: ignore[arg-type]
+    assert (verdict.state, verdict.reason) == (state, reason)
+    assert (verdict.error == "") == (state is State.SUCCEEDED)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"oom": True}, "ran out of memory"),
+        ({"disk_full": True}, "workspace was full"),
+        ({"egress_died": True}, "way out"),
+        ({"kill": Kill.FINISHED, "exit_code": 137}, "still ran"),
+    ],
+)
+def test_what_did_not_decide_is_a_note(given: dict[str, object], words: str) -> None:
+    [note] = judge(Facts(**{**GOOD, **given})).notes  # type: ignore[arg-type]
+    assert words in note
+
+
+def test_a_failed_exit_quotes_the_end_of_stderr() -> None:
+    verdict = judge(Facts(exit_code=2, stderr="a" * 5_000 + "the reason\n"))
+    assert verdict.error.endswith("the reason")
+    assert len(verdict.error) < STDERR_CHARACTERS + 100
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(45, "45 s"), (1800, "30 min,"), (90, "1 min 30 s")])
+def test_the_deadline_says_how_long_it_was(seconds: int, words: str) -> None:
+    assert words in judge(Facts(kill=Kill.DEADLINE, wall_seconds=seconds)).error
+
+
+def test_no_reason_is_forgotten() -> None:
+    """Every kill that a caller can ask for by ``Reason`` exists, and leads to that reason."""
+    for kill in set(Kill) - {Kill.FINISHED}:
+        assert judge(Facts(kill=kill)).reason.value == kill.value
