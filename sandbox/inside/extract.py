@@ -13,6 +13,7 @@ import os
 import stat
 import sys
 import tempfile
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,6 +45,17 @@ class Extracted:
     patch: bytes | None
 
 
+@dataclass(frozen=True)
+class View:
+    """What is known of the base (manifest, index modes, submodules), and where the agent's files are."""
+
+    root: Path
+    before: dict[bytes, manifest.Entry]
+    modes: dict[bytes, str]
+    gitlinks: frozenset[bytes]
+    place: scratch.Scratch
+
+
 def extract(workspace: Path, clean: Path, folder: Path, limits: Limits, deadline: Deadline) -> Extracted:
     """Look, judge, make the patch and prove it, in ``folder`` (empty). Raises ``Failed`` where nothing can be said."""
     same_id(workspace / "id", clean / "id")
@@ -61,8 +73,9 @@ def extract(workspace: Path, clean: Path, folder: Path, limits: Limits, deadline
     place = scratch.make(folder, clean / "data" / "git" / "objects", root, base, deadline)
     modes = staging.read_base(place.tracked, base)
     gitlinks = staging.check_modes(modes, before)
+    view = View(root, before, modes, gitlinks, place)
     try:
-        made = _patch(root, before, modes, gitlinks, place, limits, header)
+        made = _patch(view, limits, header)
     except Refused as refusal:
         return Extracted({**header, "refusal": str(refusal)}, None)
     except (TooSlow, TooMuch) as error:
@@ -70,61 +83,67 @@ def extract(workspace: Path, clean: Path, folder: Path, limits: Limits, deadline
     return Extracted(header, made)
 
 
-def _patch(
-    root: Path,
-    before: dict[bytes, manifest.Entry],
-    modes: dict[bytes, str],
-    gitlinks: frozenset[bytes],
-    place: scratch.Scratch,
-    limits: Limits,
-    header: dict[str, object],
-) -> bytes:
+def _patch(view: View, limits: Limits, header: dict[str, object]) -> bytes:
     """The steps in their order: nothing is opened before its size and type have been judged."""
-    deadline = place.plain.deadline
-    tree = manifest.walk(root, deadline)
+    tree = manifest.walk(view.root, view.place.plain.deadline)
     found = tree.found
-    checks.special(found, before)
+    checks.special(found, view.before)
     checks.rules(found)
-    difference = manifest.compare(before, tree, root, deadline)
+    difference = manifest.compare(view.before, tree, view.root, view.place.plain.deadline)
     checks.sizes(difference.modified, found)
-    rules_changed = any(map(newfiles.is_rules, difference.modified | difference.deleted | difference.new))
-    new = newfiles.sort(difference.new, found, modes, gitlinks, place, rules_changed)
+    new = _new(view, difference, found)
     header["ignored_count"] = len(new.ignored | new.leftovers)
     header["ignored_examples"] = some(new.newly_ignored) or some(new.ignored | new.leftovers)
     checks.submodules(new.in_submodules)
     checks.count(difference.modified | difference.deleted | new.taken, limits.patch_files)
     checks.sizes(difference.modified | new.taken, found)
     checks.lengths(new.taken)
-    settled, converted = _settle(difference, gitlinks, place)
-    converted |= staging.converted(place.tracked, new.taken)
-    written = settled.modified | new.taken
-    staged = staging.stage(place.tracked, settled.deleted, written)
-    entries = patch.changes(place.plain, place.base, staged)
-    if {entry.path for entry in entries} != written | settled.deleted:
-        raise Refused("Git's tree and the manifest disagree on what has changed")
-    patch.compare_blobs(root, entries, found, converted, deadline)
-    made = patch.text(place.plain, place.base, staged, limits.patch_bytes)
-    patch.prove(place.beside("index.proof", place.folder / "empty"), place.base, staged, made)
+    settled, converted = _settle(difference, view)
+    converted |= staging.converted(view.place.tracked, new.taken)
+    entries, made = _make(view, settled, new.taken, found, converted, limits)
     header["files"] = [entry.header() for entry in entries]
-    changed = {entry.path for entry in entries}
-    links = {entry.path: _target(root, entry.path) for entry in entries if entry.new_mode == manifest.SYMLINK}
+    links = {entry.path: _target(view.root, entry.path) for entry in entries if entry.new_mode == manifest.SYMLINK}
     header["notes"] = [
-        *notes.about_tracked(settled.normalised, {path for path in gitlinks if not _is_folder(root, path)}),
+        *notes.about_tracked(settled.normalised, {path for path in view.gitlinks if not _is_folder(view.root, path)}),
         *notes.about_new(new),
         *notes.about_repositories(tree.repositories, new.taken, new),
         *notes.about_links(links),
-        *notes.about_attributes(changed, converted),
+        *notes.about_attributes({entry.path for entry in entries}, converted),
     ]
     return made
 
 
-def _settle(
-    difference: manifest.Difference, gitlinks: frozenset[bytes], place: scratch.Scratch
-) -> tuple[Agreement, dict[bytes, set[str]]]:
+def _new(view: View, difference: manifest.Difference, found: dict[bytes, manifest.Found]) -> newfiles.NewFiles:
+    """Sort the new files by what becomes of them."""
+    rules_changed = any(map(newfiles.is_rules, difference.modified | difference.deleted | difference.new))
+    return newfiles.sort(difference.new, found, view.modes, view.gitlinks, view.place, rules_changed)
+
+
+def _make(
+    view: View,
+    settled: Agreement,
+    taken: Collection[bytes],
+    found: dict[bytes, manifest.Found],
+    converted: dict[bytes, set[str]],
+    limits: Limits,
+) -> tuple[list[patch.Change], bytes]:
+    """Stage, write the patch, and prove it three ways: the paths, the blobs, and the tree that it gives."""
+    place = view.place
+    written = settled.modified | frozenset(taken)
+    staged = staging.stage(place.tracked, settled.deleted, written)
+    entries = patch.changes(place.plain, place.base, staged)
+    patch.compare_paths({entry.path for entry in entries}, written | settled.deleted)
+    patch.compare_blobs(view.root, entries, found, converted, place.plain.deadline)
+    made = patch.text(place.plain, place.base, staged, limits.patch_bytes)
+    patch.prove(place.beside("index.proof", place.folder / "empty"), place.base, staged, made)
+    return entries, made
+
+
+def _settle(difference: manifest.Difference, view: View) -> tuple[Agreement, dict[bytes, set[str]]]:
     """Ask Git for its own look and hold it against the manifest's."""
-    by_git = staging.changed(place.tracked) - gitlinks
+    by_git = staging.changed(view.place.tracked) - view.gitlinks
     questions = disputed(difference, by_git)
-    converted = staging.converted(place.tracked, questions | difference.modified)
+    converted = staging.converted(view.place.tracked, questions | difference.modified)
     return agree(difference, by_git, converted), converted
 
 

@@ -40,8 +40,6 @@ ENVIRONMENT: Mapping[str, str] = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_PAGER": "cat",
     "GIT_EDITOR": "false",
-    # A file may be called ":(exclude)x".
-    "GIT_LITERAL_PATHSPECS": "1",
 }
 
 # Given on the command line, where they outrank every file.

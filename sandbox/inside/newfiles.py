@@ -58,7 +58,8 @@ def sort(
 
 def ignored(git: Git, paths: Iterable[bytes]) -> set[bytes]:
     """Those that the ``.gitignore`` files of this work tree ignore."""
-    wanted = nul(paths)
+    # A file may be called ":(exclude)x", which is a pathspec to Git, and it does not take them literally here.
+    wanted = nul(b"./" + path for path in paths)
     if not wanted:
         return set()
     try:
@@ -69,7 +70,7 @@ def ignored(git: Git, paths: Iterable[bytes]) -> set[bytes]:
         if error.code == 1:  # none is ignored
             return set()
         raise
-    return set(answer.out.split(b"\0")[:-1])
+    return {path.removeprefix(b"./") for path in answer.out.split(b"\0")[:-1]}
 
 
 def leftovers(paths: Iterable[bytes], tracked: Collection[bytes]) -> set[bytes]:

@@ -37,7 +37,7 @@ def about_repositories(repositories: Iterable[bytes], taken: Collection[bytes], 
     bare = {
         path[: -len(b"/HEAD")]
         for path in taken
-        if path.endswith(b"/HEAD") and _any_below(path[: -len(b"/HEAD")] + b"/objects", taken)
+        if path.endswith(b"/HEAD") and path[: -len(b"HEAD")] + b"config" in taken
     }
     if bare:
         notes.append(f"Looks like a bare Git repository; run no git inside: {examples(bare)}.")

@@ -106,6 +106,14 @@ def prove(git: Git, base: str, tree: str, patch: bytes) -> None:
         raise Refused("the patch, applied to the base, gives another tree than the one it was made from")
 
 
+def compare_paths(got: set[bytes], wanted: Collection[bytes]) -> None:
+    """The patch holds what was taken, all of it and nothing else."""
+    if lost := set(wanted) - got:  # Git leaves out names such as .GIT/config with a mere warning
+        raise Refused(f"Git cannot store what is in the work tree: {examples(lost)}")
+    if got - set(wanted):
+        raise Refused(f"Git's tree holds more than what was taken: {examples(got - set(wanted))}")
+
+
 def compare_blobs(
     root: Path, entries: Iterable[Change], found: dict[bytes, Found], converted: Collection[bytes], deadline: Deadline
 ) -> None:
