@@ -30,7 +30,7 @@ from bot.github_auth import (
     read_minted,
 )
 from bot.github_calls import Call, Calls, Look
-from bot.github_http import open_session
+from bot.github_http import CALL_TIMEOUT, open_session
 from bot.github_pace import WRITE_SPACING_SECONDS, Pace, Sleep
 from bot.github_retry import RetryLimits
 from bot.github_values import (
@@ -105,11 +105,18 @@ class GitHub:
         random: Callable[[], float] = _random.random,
         retry: RetryLimits | None = None,
         write_spacing_seconds: float = WRITE_SPACING_SECONDS,
+        call_timeout: aiohttp.ClientTimeout = CALL_TIMEOUT,
     ) -> None:
         self._app_id = str(app_id)
         self._clock = GitHubClock(clock)
         self._calls = Calls(
-            session, api_url, clock=self._clock, sleep=sleep, random=random, limits=retry or RetryLimits()
+            session,
+            api_url,
+            clock=self._clock,
+            sleep=sleep,
+            random=random,
+            limits=retry or RetryLimits(),
+            timeout=call_timeout,
         )
         self._as_app = AppCredential(self._app_id, private_key, self._clock)
         self._tokens = Tokens(self._mint, self._clock.now)

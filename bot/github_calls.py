@@ -59,6 +59,7 @@ class Calls:
         sleep: Sleep,
         random: Callable[[], float],
         limits: RetryLimits,
+        timeout: aiohttp.ClientTimeout,
     ) -> None:
         self._session = session
         self._api_url = api_url.rstrip("/")
@@ -66,6 +67,7 @@ class Calls:
         self._sleep = sleep
         self._random = random
         self._limits = limits
+        self._timeout = timeout
 
     async def perform(self, call: Call, credential: Credential, pace: Pace, look: Look | None = None) -> Any:
         """The decoded answer (None where it is empty). Raises ``GitHubUnavailable`` or ``GitHubRefused``.
@@ -74,17 +76,17 @@ class Calls:
         found nothing; what it finds is the result.
         """
         started = self._clock.now()
-        refused: str | None = None
+        refused: tuple[str, Failure] | None = None
         for attempt in itertools.count(1):
             await self._stand_back(pace, started)
-            secret = await credential(refused)
-            if secret == refused:  # there is no other to try
-                raise GitHubRefused(401, "Bad credentials")
+            secret = await credential(refused[0] if refused else None)
+            if refused is not None and secret == refused[0]:  # there is no other to try
+                raise GitHubRefused(401, refused[1].words)
             outcome = await self._once(call, secret)
             if not isinstance(outcome, Failure):
                 return outcome.value
             if bad_credentials(outcome) and refused is None:
-                refused = secret
+                refused = (secret, outcome)
                 continue
             await self._wait_or_raise(outcome, attempt, started, pace)
             if look is not None and may_have_happened(outcome) and (found := await look()) is not None:
@@ -123,7 +125,7 @@ class Calls:
         for _ in range(MAX_REDIRECTS):
             try:
                 answer = await exchange(
-                    self._session, call.method, self._api_url + path, headers(secret), encode(call.body)
+                    self._session, call.method, self._api_url + path, headers(secret), encode(call.body), self._timeout
                 )
             except NoAnswer as error:
                 return Failure(None, str(error))

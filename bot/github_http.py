@@ -36,7 +36,12 @@ def open_session(*, trust_env: bool = False) -> aiohttp.ClientSession:
 
 
 async def exchange(
-    session: aiohttp.ClientSession, method: str, url: str, headers: Mapping[str, str], body: bytes | None
+    session: aiohttp.ClientSession,
+    method: str,
+    url: str,
+    headers: Mapping[str, str],
+    body: bytes | None,
+    timeout: aiohttp.ClientTimeout = CALL_TIMEOUT,
 ) -> Answer:
     """Send and read to the end. Redirects are answers, never followed. Raises ``NoAnswer`` and nothing else of HTTP."""
     try:
@@ -46,7 +51,7 @@ async def exchange(
             headers=headers,
             data=body,
             allow_redirects=False,
-            timeout=CALL_TIMEOUT,
+            timeout=timeout,
         ) as response:
             content = await _read(response)
             return Answer(response.status, {k.lower(): v for k, v in response.headers.items()}, content)

@@ -100,14 +100,10 @@ async def perform(
     return refusal
 
 
-async def _perform(
-    github: GitHub, where: RepositoryRef, step: Step, since: datetime | None, pull_request: bool
-) -> int:
+async def _perform(github: GitHub, where: RepositoryRef, step: Step, since: datetime | None, pull_request: bool) -> int:
     match step:
         case EditComment(comment_id, body):
             await github.edit_comment(where, comment_id, body, pull_request=pull_request)
             return comment_id
         case CreateComment(thread, body, marker):
-            return await github.create_comment(
-                where, thread, body, marker, since=since, pull_request=pull_request
-            )
+            return await github.create_comment(where, thread, body, marker, since=since, pull_request=pull_request)

@@ -28,8 +28,9 @@ class Refusal(Exception):
         self.body: dict[str, Any] = {
             "message": message,
             "documentation_url": "https://docs.github.com/rest",
-            "status": str(status),
         } | fields
+        if status != 422:  # the description of a validation error has no such field
+            self.body["status"] = str(status)
 
 
 @dataclass(frozen=True)

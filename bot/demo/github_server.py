@@ -180,6 +180,7 @@ class Server:
         self.log.append(
             Exchange(operation, request.method, path, query, who.kind, asked, body, status, headers, content, scripted)
         )
+        self._notify()  # also while the answer is still on its way, or never comes
 
 
 def decoded(body: bytes) -> Any:
