@@ -1,0 +1,34 @@
+"""app.yml, held equal to what the bot reads and to the tokens that it asks for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bot import github
+from bot.triggers import TRIGGERS
+
+LEVELS = ["read", "write"]
+
+
+def manifest() -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((Path(__file__).parents[3] / "app.yml").read_text())
+    return loaded
+
+
+def test_the_app_is_not_public() -> None:
+    assert manifest()["public"] is False
+
+
+def test_the_events_are_those_that_a_trigger_reads() -> None:
+    assert manifest()["default_events"] == sorted(TRIGGERS)
+
+
+def test_c08_the_permissions_are_those_that_tokens_ask_for_and_no_more() -> None:
+    asked: dict[str, str] = {}
+    for purpose in (github.TO_WRITE_ISSUES, github.TO_WRITE_PULL_REQUESTS, github.TO_FETCH):
+        for name, level in purpose.items():
+            asked[name] = max(level, asked.get(name, "read"), key=LEVELS.index)
+    assert manifest()["default_permissions"] == asked
