@@ -30,8 +30,9 @@ class LineSplitter:
         """The lines that end in ``chunk``. Must be iterated to its end before the next call."""
         start = 0
         while (end := chunk.find(b"\n", start)) >= 0:
-            self._hold(chunk, start, end)
-            yield from self._end()
+            if end > start or self._held or self._too_long:
+                self._hold(chunk, start, end)
+                yield from self._end()
             start = end + 1
         self._hold(chunk, start, len(chunk))
 

@@ -46,6 +46,7 @@ def result(**changed: Any) -> bytes:
         result(api_error_status="401"),
         b'{"type": "assistant"}',
         b'{"type": "assistant", "message": {"content": "text"}}',
+        b'{"type": "assistant", "message": {"content": [' + b'{"type":"x"},' * 100 + b'{"type":"x"}]}}',
         b'{"type": "assistant", "message": {"content": [{"type": "text", "text": 1}]}}',
         b'{"type": "system", "subtype": "api_retry", "error_status": "500"}',
     ],
