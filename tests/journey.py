@@ -1,0 +1,119 @@
+"""The whole of Gofer for the journeys: real server, engine, egress, agent and git; GitHub and the model are local."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import docker
+
+from bot.app import Server, serving
+from bot.config import Config, from_environment
+from bot.demo.github import Comment, Issue, LocalGitHub, Repository
+from bot.demo.model import ScriptedModel
+from bot.tasks import TaskState
+from tests.engine import Images
+from tests.local_sandbox import KEY, bridge_address
+from tests.openapi.conform import assert_conforms
+
+HOST = "host.docker.internal"
+# A journey takes some seconds; with everything on a busy machine starting at once, half a minute was seen.
+RESULT_SECONDS = 120.0
+# A row of the database tells nobody that it has changed.
+LOOK_SECONDS = 0.05
+VERDICT = "**Verdict:"
+
+
+@dataclass(frozen=True)
+class World:
+    """Started; ``environment`` is what an operator would have set."""
+
+    github: LocalGitHub
+    model: ScriptedModel
+    environment: dict[str, str]
+
+    @property
+    def config(self) -> Config:
+        return from_environment(self.environment)
+
+    async def result(self, issue: Issue) -> Comment:
+        """The status comment of this issue once it holds a verdict."""
+        return await self.github.await_comment(
+            lambda comment: comment in issue.comments and comment.by_app and VERDICT in comment.body, RESULT_SECONDS
+        )
+
+
+@asynccontextmanager
+async def world(
+    client: docker.DockerClient, images: Images, instance: str, folder: Path, scenario: str = "ok", **settings: str
+) -> AsyncIterator[World]:
+    """Local GitHub and scripted model, reachable for containers. Every call of the bot is held against GitHub's
+    description at the end. ``settings`` are names without ``GOFER_``, in small letters.
+    """
+    address = bridge_address(client)
+    github, model = LocalGitHub(folder / "github"), ScriptedModel(scenario, expected_key=KEY)
+    try:
+        await github.start(public_host=HOST, also=[address])
+        await model.start(address)
+        (folder / "state").mkdir(exist_ok=True)
+        yield World(github, model, _environment(github, model, images, instance, folder, settings))
+    finally:
+        await model.stop()
+        await github.stop()
+    assert_conforms(github.log)
+
+
+def _environment(
+    github: LocalGitHub, model: ScriptedModel, images: Images, instance: str, folder: Path, settings: dict[str, str]
+) -> dict[str, str]:
+    values = {
+        "app_id": str(github.app.id),
+        "private_key": github.private_key.get_secret_value(),
+        "webhook_secret": github.webhook_secret.get_secret_value(),
+        "served": "octo",
+        "state_dir": str(folder / "state"),
+        "listen": "127.0.0.1:0",
+        "instance": instance,
+        "image_prefix": images.prefix,
+        "github_url": github.git_url,
+        "github_api_url": github.url,
+        "github_private": "true",
+        "model_url": f"http://{HOST}:{model.port}",
+        "model_key": KEY.get_secret_value(),
+        "model_private": "true",
+        "workspace_bytes": str(256 * 2**20),
+        **settings,
+    }
+    return {f"GOFER_{name.upper()}": value for name, value in values.items()}
+
+
+@asynccontextmanager
+async def server_in(world: World) -> AsyncIterator[Server]:
+    """The bot in this process, with the webhook connected."""
+    async with serving(world.config) as server:
+        await world.github.connect_webhook(f"{server.url}/webhook")
+        yield server
+
+
+def issue_in(world: World, *, private: bool = False, files: dict[str, bytes] | None = None) -> tuple[Repository, Issue]:
+    """``octo/hello`` with issue 1; ``mona`` may write, ``stranger`` may read."""
+    repository = world.github.add_repository(
+        "octo",
+        "hello",
+        files if files is not None else {"README.md": b"# Hello\n"},
+        private=private,
+        roles={"mona": "write", "stranger": "read"},
+    )
+    return repository, world.github.add_issue(repository, "Notes", "Please.", "mona")
+
+
+async def all_done(server: Server, count: int, seconds: float = RESULT_SECONDS) -> None:
+    """Until ``count`` tasks are in the database, all of them done, and the worker has nothing under way beside them."""
+    async with asyncio.timeout(seconds):
+        while [task.state for task in await server.store.tasks()] != [TaskState.DONE] * count:  # noqa: ASYNC110
+            await asyncio.sleep(LOOK_SECONDS)
+        assert server.runner is not None
+        await server.runner.idle()
