@@ -27,6 +27,9 @@ from sandbox.link import DROP_SECONDS, READY_SECONDS, EgressFailed, Link, first_
 from sandbox.source import fetch_request, repository
 from sandbox.state import Ready
 
+# The clean directory is a copy of the agent's .git at first, which must fit into the workspace beside the files.
+CLEAN_SHARE = 2
+CLEAN_BYTES_MIN = 16 * 2**20  # smaller ones have no room for ext4's own tables
 CLEAN_INODES = 10_000  # a bare repository of one commit: packs and a few dozen small files
 FETCH_GRACE_SECONDS = 30.0  # beyond the fetch's own limit: checkout and manifest end by that limit too
 FETCH_BYTES = 1 << 20  # its answer: git's words, cut to some thousand characters by the helper
@@ -106,15 +109,19 @@ async def _make(made: Made) -> Ready:
     async with AsyncExitStack() as stack:
         async with asyncio.TaskGroup() as group:
             way_out = group.create_task(_way_out(made, stack), name="way out")
-            group.create_task(_inputs(made), name="inputs")
-            group.create_task(_workspace(made, workspace_id), name="workspace")
-        link = way_out.result()
-        fetched = await _fetch(made)
+            fetched = group.create_task(_fetched(made, workspace_id), name="fetch")
+        link, answer = way_out.result(), fetched.result()
         await link.send({"do": "drop-fetch"})
         await link.event("fetch-dropped", DROP_SECONDS)
-    return Ready(
-        base_commit=fetched["base_commit"], branch=fetched["branch"], workspace_id=workspace_id, boot=boot_id()
-    )
+    return Ready(base_commit=answer["base_commit"], branch=answer["branch"], workspace_id=workspace_id, boot=boot_id())
+
+
+async def _fetched(made: Made, workspace_id: str) -> dict[str, str]:
+    """The filled workspace. The helper's container starts while the egress does, and waits inside for its socket."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(_inputs(made), name="inputs")
+        group.create_task(_workspace(made, workspace_id), name="workspace")
+    return await _fetch(made)
 
 
 async def _way_out(made: Made, stack: AsyncExitStack) -> Link:
@@ -160,7 +167,8 @@ async def _workspace(made: Made, workspace_id: str) -> None:
     """Loop devices, their volumes, and the two containers that will mount them."""
     context, names, job = made.context, made.names, made.job
     limits = job.limits
-    sizes = (limits.workspace_bytes, limits.workspace_inodes, limits.workspace_bytes, CLEAN_INODES)
+    clean_bytes = max(limits.workspace_bytes // CLEAN_SHARE, CLEAN_BYTES_MIN)
+    sizes = (limits.workspace_bytes, limits.workspace_inodes, clean_bytes, CLEAN_INODES)
     devices = await store(context, job.name, "make", job.name, *map(str, sizes), workspace_id)
     async with asyncio.TaskGroup() as volumes:
         for role in ("ws", "clean"):

@@ -29,6 +29,11 @@ AGENT_TMPFS = {
 }
 HELPER_TMPFS = {"/tmp": "rw,nosuid,nodev,noexec,size=1024m,nr_inodes=200k,mode=1777"}  # noqa: S108
 EGRESS_TMPFS = {"/tmp": "rw,nosuid,nodev,noexec,size=64m,nr_inodes=1k,mode=1777"}  # noqa: S108
+# Nothing of the repository is asked for before the way out is in place; 30 s is link.READY_SECONDS.
+FETCH = (
+    "n=0; while [ ! -S /sock/git.sock ] && [ $n -lt 1500 ]; do sleep 0.02; n=$((n+1)); done; "
+    "exec /usr/bin/python3 -I -m sandbox.inside.fetch"
+)
 EXTRACT = "stat -f -c '%a %d' /ws >&2; exec /usr/bin/python3 -I -m sandbox.inside.extract \"$@\""
 PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # loop devices (block 7) and /dev/loop-control (character 10:237): read, write, mknod
@@ -76,14 +81,15 @@ def agent(
 
 
 def fetch(names: Names, ground: Ground, image: str, limits: Limits) -> Plan:
-    """Fills the workspace before the agent exists, through the git socket only."""
+    """Fills the workspace before the agent exists, through the git socket only. It may start before the egress:
+    it does nothing until that socket is there."""
     return container(
         names,
         "fetch",
         ground,
         image=image,
-        entrypoint=["/usr/bin/python3"],
-        command=["-I", "-m", "sandbox.inside.fetch"],
+        entrypoint=["/bin/sh", "-c", FETCH],
+        command=[],
         user=f"{AGENT_UID}:{AGENT_UID}",
         working_dir="/",
         environment=[PATH, "HOME=/tmp", "LANG=C.UTF-8"],
@@ -195,9 +201,8 @@ def store(instance: str, sandbox: str, random: str, ground: Ground, image: str, 
         user="0:0",
         working_dir="/",
         environment=[PATH, "HOME=/tmp", "LANG=C.UTF-8"],
-        # SYS_ADMIN: attach a loop device; CHOWN: the roots of the new file systems belong to the agent's uid.
-        # Asked for by name: --privileged fails on machines whose root lacks a capability of its own.
-        cap_add=["CHOWN", "SYS_ADMIN"],
+        # To attach a loop device. Asked for by name: --privileged fails on machines whose root lacks a capability.
+        cap_add=["SYS_ADMIN"],
         device_rules=LOOP_DEVICES,
         memory=STORE_MEMORY_BYTES,
         pids=HELPER_PIDS,
