@@ -90,7 +90,7 @@ class GitHub:
     """One client for one App on one server (GitHub.com, or GHES by ``api_url``: https://HOST/api/v3).
 
     ``session`` stays the caller's and is closed by him, after ``close``. Mutating calls of one installation run one
-    after another and ``write_spacing_seconds`` apart on average.
+    after another and ``write_spacing_seconds`` apart on average. Raises ``ValueError`` for an unusable ``private_key``.
     """
 
     def __init__(

@@ -16,6 +16,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import jwt
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 from pydantic import SecretStr
 
 from bot.github_retry import Failure, http_date
@@ -63,14 +66,25 @@ class GitHubClock:
             self._skew = skew if abs(skew) > SKEW_NOTICED else timedelta()
 
 
-def app_jwt(app_id: str, private_key: SecretStr, now: datetime) -> str:
+def load_key(private_key: SecretStr) -> rsa.RSAPrivateKey:
+    """Read the App's key. Costs tens of milliseconds, so once. Raises ``ValueError`` without a word of the key."""
+    try:
+        key = serialization.load_pem_private_key(normal_pem(private_key.get_secret_value()).encode(), password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise ValueError("the App's private key is no unencrypted PEM key") from None
+    if not isinstance(key, rsa.RSAPrivateKey):
+        raise ValueError("the App's private key is no RSA key")
+    return key
+
+
+def app_jwt(app_id: str, key: rsa.RSAPrivateKey, now: datetime) -> str:
     """The App's own credential, good for 8 minutes from ``now``."""
     claims = {
         "iss": str(app_id),
         "iat": int((now - JWT_BACKDATED).timestamp()),
         "exp": int((now + JWT_LIFE).timestamp()),
     }
-    return jwt.encode(claims, normal_pem(private_key.get_secret_value()), algorithm="RS256")
+    return jwt.encode(claims, key, algorithm="RS256")
 
 
 def normal_pem(text: str) -> str:
@@ -161,16 +175,16 @@ def _within(name: str, level: str, allowed: Mapping[str, str]) -> bool:
 
 
 class AppCredential:
-    """Authorization as the App itself."""
+    """Authorization as the App itself. Raises ``ValueError`` for a key that cannot be used."""
 
     def __init__(self, app_id: str, private_key: SecretStr, clock: GitHubClock) -> None:
         self._app_id = app_id
-        self._private_key = private_key
+        self._key = load_key(private_key)
         self._clock = clock
 
     async def __call__(self, refused: str | None) -> str:
         """A new JWT each time: after a refusal for its times, GitHub's clock has been learned meanwhile."""
-        return app_jwt(self._app_id, self._private_key, self._clock.now())
+        return app_jwt(self._app_id, self._key, self._clock.now())
 
 
 Credential = Callable[[str | None], Awaitable[str]]

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from aiohttp import web
+from cryptography.hazmat.primitives.asymmetric import rsa
 from pydantic import SecretStr
 
 from bot.demo import github_git
@@ -47,17 +48,23 @@ def utc_now() -> datetime:
 class LocalGitHub:
     """The server and its verbs. ``log`` and ``deliveries`` are in order and never shortened.
 
-    ``api_prefix`` makes it look like GitHub Enterprise Server (``/api/v3``).
+    ``api_prefix`` makes it look like GitHub Enterprise Server (``/api/v3``). ``key`` is the App's pair (``new_key``)
+    for a server that is started again; a new one unless given.
     """
 
     def __init__(
-        self, root: Path | None = None, *, clock: Callable[[], datetime] = utc_now, api_prefix: str = ""
+        self,
+        root: Path | None = None,
+        *,
+        clock: Callable[[], datetime] = utc_now,
+        api_prefix: str = "",
+        key: tuple[rsa.RSAPublicKey, SecretStr] | None = None,
     ) -> None:
         self._root = Path(tempfile.mkdtemp(prefix="gofer-github-")) if root is None else root
         self._own_root = root is None
         self._clock = clock
         self._api_prefix = api_prefix
-        self._public_key, self.private_key = new_key()
+        self._public_key, self.private_key = key or new_key()
         self.webhook_secret = SecretStr(secrets.token_hex(32))
         self.state = State()
         bot = self.state.user("gofer-local[bot]", "Bot")

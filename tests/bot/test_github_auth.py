@@ -15,7 +15,7 @@ from bot.demo.github import LocalGitHub
 from bot.demo.github_auth import new_key
 from bot.demo.github_log import Exchange
 from bot.github import TO_ASK, TO_FETCH, GitHub
-from bot.github_auth import GitHubClock, Key, Permissions, Tokens, app_jwt, mint_body, read_minted
+from bot.github_auth import GitHubClock, Key, Permissions, Tokens, app_jwt, load_key, mint_body, read_minted
 from bot.github_values import FetchToken, GitHubRefused, GitHubUnavailable
 from sandbox import spawn
 from tests.github_world import START, FakeTime, Place, client_of
@@ -29,7 +29,7 @@ def mints(server: LocalGitHub) -> list[Exchange]:
 
 def test_v08_the_jwt_is_backdated_a_minute_and_lives_no_longer_than_nine() -> None:
     public, private = new_key()
-    made = app_jwt("123", private, START)
+    made = app_jwt("123", load_key(private), START)
     claims = jwt.decode(made, public, algorithms=["RS256"], options={"verify_exp": False, "verify_iat": False})
     now = int(START.timestamp())
     assert claims == {"iss": "123", "iat": now - 60, "exp": now + 480}
@@ -38,7 +38,17 @@ def test_v08_the_jwt_is_backdated_a_minute_and_lives_no_longer_than_nine() -> No
 def test_a_key_that_came_through_an_environment_file_is_read() -> None:
     public, private = new_key()
     flat = SecretStr(private.get_secret_value().replace("\n", "\\n"))
-    jwt.decode(app_jwt("123", flat, datetime.now(UTC)), public, algorithms=["RS256"])
+    jwt.decode(app_jwt("123", load_key(flat), datetime.now(UTC)), public, algorithms=["RS256"])
+
+
+@pytest.mark.parametrize(
+    "text", ["", "canary", "-----BEGIN RSA PRIVATE KEY-----\ncanary\n-----END RSA PRIVATE KEY-----"]
+)
+def test_an_unusable_key_is_refused_without_showing_it(text: str) -> None:
+    with pytest.raises(ValueError, match="private key is no") as caught:
+        load_key(SecretStr(text))
+    assert "canary" not in str(caught.value)
+    assert caught.value.__cause__ is None
 
 
 @pytest.mark.parametrize("seconds", [-120, -45, 0, 45, 120])

@@ -20,7 +20,7 @@ from aiohttp import web
 from bot.demo.github import Comment, Failure, File, LocalGitHub, Repository
 from bot.demo.github_auth import new_key
 from bot.demo.github_routes import ROUTES
-from bot.github_auth import app_jwt
+from bot.github_auth import app_jwt, load_key
 from sandbox import spawn
 from tests.github_world import FakeTime, Place
 from tests.openapi import conform
@@ -42,7 +42,7 @@ async def ask(
 
 
 def as_app(server: LocalGitHub, time: FakeTime) -> str:
-    return app_jwt(str(server.app.id), server.private_key, time())
+    return app_jwt(str(server.app.id), load_key(server.private_key), time())
 
 
 async def token_for(
@@ -72,7 +72,7 @@ async def token_for(
 async def test_v08_the_times_of_a_jwt_are_checked(
     shift: dict[str, float], status: int, words: str, github_world: LocalGitHub, fake_time: FakeTime
 ) -> None:
-    made = app_jwt(str(github_world.app.id), github_world.private_key, fake_time() + timedelta(**shift))
+    made = app_jwt(str(github_world.app.id), load_key(github_world.private_key), fake_time() + timedelta(**shift))
     got, answer, _ = await ask(github_world, "GET", "/app", bearer=made)
     assert got == status
     assert words in str(answer)
@@ -81,12 +81,12 @@ async def test_v08_the_times_of_a_jwt_are_checked(
 async def test_a_jwt_of_a_foreign_key_or_app_is_refused(github_world: LocalGitHub, fake_time: FakeTime) -> None:
     _, foreign = new_key()
     got, answer, _ = await ask(
-        github_world, "GET", "/app", bearer=app_jwt(str(github_world.app.id), foreign, fake_time())
+        github_world, "GET", "/app", bearer=app_jwt(str(github_world.app.id), load_key(foreign), fake_time())
     )
     assert (got, answer["message"]) == (401, "A JSON web token could not be decoded")
-    other = app_jwt("12345", github_world.private_key, fake_time())
+    other = app_jwt("12345", load_key(github_world.private_key), fake_time())
     assert (await ask(github_world, "GET", "/app", bearer=other))[0] == 404
-    by_client_id = app_jwt(github_world.app.client_id, github_world.private_key, fake_time())
+    by_client_id = app_jwt(github_world.app.client_id, load_key(github_world.private_key), fake_time())
     assert (await ask(github_world, "GET", "/app", bearer=by_client_id))[0] == 200
 
 
