@@ -52,7 +52,8 @@ def fetching() -> str:
 def working(elapsed_seconds: float, progress: Progress) -> str:
     """The agent runs. What it says of itself is shown inert."""
     lines = [f"⚙️ **Working** for {duration(elapsed_seconds)}."]
-    tool, file, words = map(Untrusted, (progress.last_tool, progress.last_file, progress.last_words))
+    tool, file = Untrusted(progress.last_tool), Untrusted(progress.last_file)
+    words = Untrusted(" ".join(progress.last_words.split()))
     if tool and file:
         lines.append(f"Last tool: {_short(tool)} on {_short(file)}")
     elif tool:

@@ -109,7 +109,7 @@ def _told(shown: ShownDiff) -> list[str]:
     if shown.binary:
         lines.append(f"Of {counted(shown.binary, 'binary file')} only the fact is shown.")
     if shown.block.line_ends:
-        lines.append(f"{counted(shown.block.line_ends, 'line')} of the patch end in CRLF and are shown without the CR.")
+        lines.append(f"Lines that end in CRLF, shown without the CR: {shown.block.line_ends:,}.")
     if shown.block.escaped:
         places = counted(shown.block.escaped, "place")
         lines.append(

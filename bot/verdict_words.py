@@ -59,7 +59,7 @@ def _finished(outcome: Outcome) -> Verdict:
         return Verdict(
             "finished, changes refused",
             "⚠️ **Finished, but there is no diff:** what the agent left cannot be taken over as a patch.",
-            "Ask for it in another way; the reason is below.",
+            "Ask for it in another way; the reason is above.",
         )
     if not changes.patch:
         return Verdict("no change", "⚪ **No change.** The agent finished, and every file is as it was.")
