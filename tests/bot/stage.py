@@ -146,12 +146,17 @@ class Stage:
         raise AssertionError(f"it does not settle:\n{self.local.history()}\n{await self.tasks()}")
 
     async def until(self, fact: Callable[[], bool], seconds: float = 10.0) -> None:
-        """Step once, then wait for a fact of the sandbox."""
-        await self.runner.step()
+        """Step as often as a running loop would, until ``fact`` holds."""
         async with asyncio.timeout(seconds):
             while not fact():
-                self.sandbox.changed.clear()
-                await self.sandbox.changed.wait()
+                await self.runner.step()
+                await asyncio.sleep(0.005)
+
+    async def so(self, fact: Callable[[], bool], seconds: float = 10.0) -> None:
+        """Let everything run until ``fact`` holds."""
+        async with asyncio.timeout(seconds):
+            while not fact():
+                await asyncio.sleep(0.001)
 
     @property
     def said(self) -> list[str]:
