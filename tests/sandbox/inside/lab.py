@@ -168,7 +168,7 @@ class Lab:
         return {name: _result(fetched[name], line) for name, line in found.items()}
 
     def plain_git(self, names: Iterable[str]) -> set[str]:
-        """After ``run``: those of the cases in which ``git status`` and ``git diff`` of the agent's repository ran something."""
+        """After ``run``: those in which ``git status`` and ``git diff`` of the agent's repository ran something."""
         found = self._stage(
             f"NAMES = {sorted(names)!r}\n{PLAIN_GIT}", "0:0", {"ws": "ro", "inputs": "ro"}, extractor=True
         )

@@ -1,0 +1,223 @@
+"""``python3 -I -m sandbox.inside.store COMMAND ...``: volumes with a hard cap, as ext4 images on loop devices.
+
+    make NAME WS_BYTES WS_INODES CLEAN_BYTES CLEAN_INODES ID    -> {"ws": "/dev/loopN", "clean": "/dev/loopM"}
+    attach NAME                                                 -> the same, after a restart of the host
+    remove NAME                                                 -> {}; fine when gone
+    list                                                        -> {"names": [...]}
+
+Runs in a container with SYS_ADMIN, the loop devices and nothing else. One JSON object on standard output; exit status
+1 and ``{"error": words}`` on failure, when what was half made has been removed. Every command may be repeated, and run
+beside others for other names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandbox.inside import loop
+from sandbox.inside.bounds import MIB, Failed
+from sandbox.inside.gitcmd import PATH
+
+IMAGES, DEV = Path("/images"), Path("/dev")
+# What must stay free on the host's disk beside every byte promised to the images: the engine and the bot live there.
+FLOOR_BYTES = 1024 * MIB
+# mkfs takes about 10 ms; on a disk under full load it has been seen to take seconds.
+TOOL_SECONDS = 60
+AGENT_UID = 65532
+# The one folder of the agent's uid in each volume's root.
+ROLES = {"ws": "repo", "clean": "data"}
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_ID = re.compile(r"[0-9a-f]{16,64}")
+# Eight hex digits tell the volumes of instances apart in the 63 bytes of a tag: "xxxxxxxx/clean/NAME".
+STORE_ID_FILE = ".store"
+
+
+@dataclass(frozen=True)
+class Size:
+    """Hard caps of one image."""
+
+    bytes: int
+    inodes: int
+
+
+@dataclass(frozen=True)
+class Store:
+    """A folder of images and the loop devices over them."""
+
+    images: Path
+    dev: Path
+
+    def make(self, name: str, sizes: dict[str, Size], identity: str) -> dict[str, str]:
+        """Both images of a sandbox, formatted, filled with the id, attached. An older pair is removed first."""
+        if not _ID.fullmatch(identity):
+            raise Failed("the id is not of 16 to 64 hexadecimal digits")
+        self.remove(name)
+        self._check_room(sizes)
+        try:
+            for role, size in sizes.items():
+                format_image(self.image(name, role), size, identity, role)
+            return {role: self._attach(name, role) for role in ROLES}
+        except BaseException:
+            self.remove(name)
+            raise
+
+    def attach(self, name: str) -> dict[str, str]:
+        """The devices of a pair that exists; a live one is kept."""
+        devices = {device.file: device.path for device in loop.attached(self.dev)}
+        found = {}
+        for role in ROLES:
+            image = self.image(name, role)
+            if not image.is_file():
+                raise Failed(f"there is no image for the {role} volume of {name}")
+            found[role] = devices.get(_file(image)) or self._attach(name, role)
+        return found
+
+    def remove(self, name: str) -> None:
+        """Detach, then unlink: killed in between, the file is still there to be found by ``list``."""
+        images = [self.image(name, role) for role in ROLES]
+        files = {_file(image) for image in images if image.exists()}
+        tags = {self._tag(name, role) for role in ROLES}
+        for device in loop.attached(self.dev):
+            if device.file in files or device.tag in tags:
+                loop.detach(device.path)
+        for image in images:
+            image.unlink(missing_ok=True)
+
+    def list(self) -> list[str]:
+        """Names of which an image or an attached device is left. Names from tags are cut at 49 characters."""
+        names = {path.name.rsplit(".", 2)[0] for path in self.images.glob("*.img")}
+        prefix = self._store_id() + "/"
+        for device in loop.attached(self.dev):
+            if device.tag.startswith(prefix):
+                short = device.tag.split("/", 2)[2]
+                if not any(name.startswith(short) for name in names):
+                    names.add(short)
+        return sorted(names)
+
+    def image(self, name: str, role: str) -> Path:
+        """Where an image is. Raises ``Failed`` for a name that is none of ours."""
+        if not _NAME.fullmatch(name):
+            raise Failed("the name is not of letters, digits and hyphens")
+        return self.images / f"{name}.{role}.img"
+
+    def _attach(self, name: str, role: str) -> str:
+        return loop.attach(self.dev, self.image(name, role), self._tag(name, role))
+
+    def _tag(self, name: str, role: str) -> str:
+        return f"{self._store_id()}/{role}/{name}"[: loop.MAX_TAG_BYTES]
+
+    def _store_id(self) -> str:
+        """Made once for the folder; two that make it at the same time agree on one."""
+        path = self.images / STORE_ID_FILE
+        if not path.exists():
+            draft = self.images / f"{STORE_ID_FILE}.{os.getpid()}.{os.urandom(4).hex()}"
+            draft.write_text(os.urandom(4).hex())
+            try:
+                os.link(draft, path)
+            except FileExistsError:
+                pass
+            finally:
+                draft.unlink()
+        return path.read_text()
+
+    def _check_room(self, sizes: dict[str, Size]) -> None:
+        """Refuse where the disk could not keep every promise at once: a full one would harm all sandboxes together."""
+        disk = os.statvfs(self.images)
+        free = disk.f_bavail * disk.f_frsize
+        promised = sum(_unwritten(path) for path in self.images.glob("*.img"))
+        wanted = sum(size.bytes for size in sizes.values())
+        if wanted + promised + FLOOR_BYTES > free:
+            raise Failed(
+                f"not enough disk space for a workspace: {wanted // MIB:,} MiB wanted, {promised // MIB:,} MiB promised"
+                f" to others, {FLOOR_BYTES // MIB:,} MiB kept free, {free // MIB:,} MiB free"
+            )
+
+
+def _file(image: Path) -> tuple[int, int]:
+    look = image.stat()
+    return (look.st_dev, look.st_ino)
+
+
+def _unwritten(image: Path) -> int:
+    """Bytes that the image may still take; 512 is the unit of st_blocks. 0 where it has just gone."""
+    try:
+        look = image.stat()
+    except FileNotFoundError:
+        return 0
+    return max(0, look.st_size - look.st_blocks * 512)
+
+
+def format_image(image: Path, size: Size, identity: str, role: str) -> None:
+    """A sparse ext4 image whose root is root's and holds ``id`` beside one folder of the agent's uid."""
+    with image.open("xb") as out:
+        out.truncate(size.bytes)
+    folder = ROLES[role]
+    with tempfile.TemporaryDirectory() as place:
+        root = Path(place)
+        root.chmod(0o755)
+        (root / folder).mkdir(mode=0o755)
+        (root / "id").write_text(identity)
+        (root / "id").chmod(0o444)
+        # No reserved blocks (the agent is not root), a small journal, and no zeroes written to what is sparse anyway.
+        options = "lazy_itable_init=0,lazy_journal_init=1,assume_storage_prezeroed=1,root_owner=0:0,nodiscard"
+        flags = ["-q", "-F", "-b", "4096", "-m", "0", "-J", "size=4", "-E", options]
+        _tool(["mkfs.ext4", *flags, "-N", str(size.inodes), "-d", place, str(image)])
+    # Not chown before it: that would need one capability more.
+    for field in ("uid", "gid"):
+        _tool(["debugfs", "-w", "-R", f"set_inode_field {folder} {field} {AGENT_UID}", str(image)])
+
+
+def _tool(argv: list[str]) -> None:
+    done = subprocess.run(
+        argv,
+        env={"PATH": PATH, "LC_ALL": "C"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=TOOL_SECONDS,
+        check=False,
+    )
+    if done.returncode:
+        words = done.stderr.decode("utf-8", "replace").strip()[-500:]
+        raise Failed(f"{argv[0]} failed: {words or done.returncode}")
+
+
+def run(store: Store, argv: list[str]) -> dict[str, object]:
+    """One command. Raises ``Failed``."""
+    match argv:
+        case ["make", name, ws_bytes, ws_inodes, clean_bytes, clean_inodes, identity]:
+            sizes = {
+                "ws": Size(int(ws_bytes), int(ws_inodes)),
+                "clean": Size(int(clean_bytes), int(clean_inodes)),
+            }
+            return dict(store.make(name, sizes, identity))
+        case ["attach", name]:
+            return dict(store.attach(name))
+        case ["remove", name]:
+            store.remove(name)
+            return {}
+        case ["list"]:
+            return {"names": store.list()}
+    raise Failed("usage: make NAME WS_BYTES WS_INODES CLEAN_BYTES CLEAN_INODES ID | attach NAME | remove NAME | list")
+
+
+def main(argv: list[str]) -> int:
+    """The command line: always one JSON object."""
+    try:
+        answer = run(Store(IMAGES, DEV), argv)
+    except Exception as error:
+        words = str(error) if isinstance(error, Failed) else f"{type(error).__name__}: {error}"
+        sys.stdout.write(json.dumps({"error": words}) + "\n")
+        return 1
+    sys.stdout.write(json.dumps(answer) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
