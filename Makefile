@@ -47,7 +47,8 @@ images: .venv/gofer-ready engine ## build the images whose inputs have changed
 
 setup: images ## virtual environment, Docker Engine and images
 
-engine:
+# After the virtual environment: that step brings python3, which the next one asks the engine with.
+engine: .venv/gofer-ready
 	@$(SETUP)/engine.sh
 
 postgresql:

@@ -10,15 +10,19 @@ START_SECONDS=120
 LOG=/var/log/gofer-dockerd.log
 SOCKET=/var/run/docker.sock
 
-# Prints "ok", "denied" (it is there, but not for this user) or "none". No docker command is needed.
-probe() {
-  case "${DOCKER_HOST:-unix://$SOCKET}" in
-    unix://*) python3 - "${DOCKER_HOST:-unix://$SOCKET}" <<'PY'
+# ping [COMMAND...]: prints "ok", "denied" (not for this user) or "none", asked through COMMAND (sudo). No docker command
+# is needed.
+ping() {
+  "$@" python3 - "${DOCKER_HOST:-unix://$SOCKET}" <<'PY'
 import socket, sys
+address = sys.argv[1]
+if not address.startswith("unix://"):
+    print("ok")  # another host or ssh: whoever set it knows; the next step says if it does not answer
+    raise SystemExit
 try:
     with socket.socket(socket.AF_UNIX) as engine:
         engine.settimeout(10)
-        engine.connect(sys.argv[1].removeprefix("unix://"))
+        engine.connect(address.removeprefix("unix://"))
         engine.sendall(b"GET /_ping HTTP/1.0\r\n\r\n")
         print("ok" if b" 200 " in engine.recv(64) else "none")
 except PermissionError:
@@ -26,10 +30,18 @@ except PermissionError:
 except OSError:
     print("none")
 PY
-      ;;
-    *) if command -v docker >/dev/null && ! timeout 20 docker version >/dev/null 2>&1; then echo none; else echo ok; fi ;;
-  esac
 }
+
+# The same three answers. A socket that is denied may also be one that nobody listens on: only root can tell.
+probe() {
+  local answer
+  answer=$(ping)
+  if [ "$answer" = denied ] && can_be_root && [ "$(ping as_root)" = none ]; then answer=none; fi
+  echo "$answer"
+}
+
+# pgrep is not on every machine.
+runs() { grep -qxF "$1" /proc/[0-9]*/comm 2>/dev/null; }
 
 # A killed engine leaves files with process ids that may belong to anybody by now; it then refuses to start.
 forget_stale() {
@@ -48,7 +60,7 @@ start_engine() {
     as_root systemctl enable --now docker >/dev/null 2>&1 || as_root systemctl start docker
     return
   fi
-  if pgrep -x dockerd >/dev/null; then
+  if runs dockerd; then
     say "an engine is starting; waiting for it"
     return
   fi
