@@ -97,7 +97,8 @@ def test_o01_o04_o05_nothing_of_the_agents_is_live(
 def test_o02_a05_no_line_starts_with_words_of_the_agents(reply: str, content: str) -> None:
     text = result("t1", outcome([("f", content)], reply=reply))
     assert commands.parse(text) is None
-    own = r"$|`{4,}(text|diff)?$|> |[ +@-]|diff --git |new file mode |[✅⚪] |The agent's |Changes:|\||\*\*Verdict: |<!-- "
+    ours = r"[✅⚪] |The agent's |Changes:|\||\*\*Verdict: |<!-- "
+    own = rf"$|`{{4,}}(text|diff)?$|> |[ +@-]|diff --git |new file mode |{ours}"
     for line in text.splitlines():
         assert re.match(own, line), line
 
