@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-import re
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 MAX_DEPTH = 64
@@ -16,8 +16,6 @@ MAX_DEPTH = 64
 
 MAX_DIGITS = 25
 """Of one number. GitHub's ids have 64 bits, 20 digits; its floats are short."""
-
-_STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 
 
 class BadJson(ValueError):
@@ -38,23 +36,22 @@ def loads(body: bytes | bytearray) -> Any:
         raise BadJson(f"it is nested deeper than {MAX_DEPTH}") from None
     except ValueError:
         raise BadJson("it is not JSON") from None
-    _check_depth(text)
+    _check_depth(found)
     return found
 
 
-def _check_depth(text: str) -> None:
-    """After parsing: in well-formed JSON the pattern is linear, in other text it need not be."""
-    if text.count("[") + text.count("{") <= MAX_DEPTH:
-        return
+def _check_depth(value: Any) -> None:
+    """Level by level. The parser itself gives up at some hundred levels, so there is an end to it."""
+    level = [value]
     depth = 0
-    for match in _STRUCTURE.finditer(text):
-        bracket = match[0]
-        if bracket in "[{":
-            depth += 1
-            if depth > MAX_DEPTH:
-                raise BadJson(f"it is nested deeper than {MAX_DEPTH}")
-        elif bracket in "]}":
-            depth -= 1
+    while level := [item for holder in level for item in _items(holder) if isinstance(item, (dict, list))]:
+        depth += 1
+        if depth >= MAX_DEPTH:
+            raise BadJson(f"it is nested deeper than {MAX_DEPTH}")
+
+
+def _items(holder: Any) -> Iterable[Any]:
+    return holder.values() if isinstance(holder, dict) else holder if isinstance(holder, list) else ()
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
