@@ -65,7 +65,7 @@ def git_mode(mode: int) -> str:
     return SPECIAL
 
 
-def walk(root: Path, deadline: Deadline) -> Tree:
+def walk(root: Path, deadline: Deadline, most: int = MAX_ENTRIES) -> Tree:
     """Look at everything below ``root`` without opening or following anything. Raises ``Refused`` at a bound."""
     tree = Tree()
     stack: list[tuple[bytes, int]] = [(b"", 0)]
@@ -75,7 +75,7 @@ def walk(root: Path, deadline: Deadline) -> Tree:
         for name, status in _entries(root, folder):
             seen += 1
             path = folder + b"/" + name if folder else name
-            _check(path, depth, seen)
+            _check(path, depth, seen, most)
             if name == b".git":
                 if folder:
                     tree.repositories.add(folder)
@@ -93,9 +93,9 @@ def _entries(root: Path, folder: bytes) -> Iterator[tuple[bytes, os.stat_result]
             yield entry.name, entry.stat(follow_symlinks=False)
 
 
-def _check(path: bytes, depth: int, seen: int) -> None:
-    if seen > MAX_ENTRIES:
-        raise Refused(f"the work tree has more than {MAX_ENTRIES:,} entries")
+def _check(path: bytes, depth: int, seen: int, most: int) -> None:
+    if seen > most:
+        raise Refused(f"the work tree has more than {most:,} entries")
     if depth > MAX_DEPTH:
         raise Refused(f"directories are nested more than {MAX_DEPTH} deep: {shown(path)[:200]}…")
     # Ignored files may be longer; the bound for those that are taken is MAX_PATH_BYTES (taken.py).
