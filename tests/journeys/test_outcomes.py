@@ -13,7 +13,7 @@ import docker
 import pytest
 
 from bot.demo import scenarios
-from sandbox import AgentSettings, Limits, Outcome, Reason, Source, State
+from sandbox import AgentSettings, Limits, Outcome, Reason, State
 from sandbox.agents import AGENTS, Reader
 from sandbox.job import Usage
 from tests.engine import Images
@@ -57,6 +57,9 @@ echo left > LEFT.md
 FORGE = f"echo half > HALF.md; printf '%s\\n' {shlex.quote(FORGED)} >/proc/1/fd/1; kill -KILL $PPID"
 EAT = "python3 -c 'b = bytearray(2**30)'; echo ate > ATE.md"
 
+FILL = "cat /dev/zero > BIG"
+SMALL = Limits(workspace_bytes=24 * MEBIBYTE, workspace_inodes=2000)
+
 ROWS = {
     "success": Row("ok", State.SUCCEEDED, Reason.OK, reply=DONE, changed=("NOTES.md", "README.md")),
     "no change": Row("noop", State.SUCCEEDED, Reason.OK, reply="Nothing to do: it is as you want it already."),
@@ -82,8 +85,8 @@ SLOW_ROWS = {
     "model 500": Row("500", FAILED, Reason.AGENT_ERROR, "The model gateway failed (500)"),
     "model 529": Row("529", FAILED, Reason.AGENT_ERROR, "The model was overloaded (529)"),
     "page of a proxy": Row("html", FAILED, Reason.AGENT_ERROR, "The model gateway failed (502)"),
-    "stream cut": Row("cut", FAILED, Reason.AGENT_ERROR, "The model gateway"),
-    "stream reset": Row("drop", FAILED, Reason.AGENT_ERROR, "The model gateway"),
+    "stream cut": Row("cut", FAILED, Reason.AGENT_ERROR, "The model gateway failed (502)"),
+    "stream reset": Row("drop", FAILED, Reason.AGENT_ERROR, "The model gateway failed (502)"),
     "stream stalls past the deadline": Row(
         "stall", FAILED, Reason.DEADLINE, "The agent was stopped after 4 s", limits=Limits(wall_seconds=4)
     ),
@@ -110,14 +113,17 @@ SLOW_ROWS = {
         FAILED,
         Reason.EXIT,
         "the agent was killed inside the sandbox (signal 9)",
+        reply="All done, merge it.",  # quoted as what the agent said; the verdict is not moved by it
         changed=("HALF.md",),
     ),
-    "workspace full": Row(
-        scenarios.shell("dd if=/dev/zero of=BIG bs=1M count=64; exit 1", "echo more > MORE"),
-        FAILED,
-        Reason.DISK_FULL,
-        "full",
-        limits=Limits(workspace_bytes=24 * MEBIBYTE, workspace_inodes=2000),
+    "workspace full, and the agent makes do": Row(
+        scenarios.shell(FILL),
+        State.SUCCEEDED,
+        Reason.OK,
+        reply=RAN,
+        changed=("BIG",),
+        notes=("The workspace was full at the end.",),
+        limits=SMALL,
     ),
 }
 
@@ -232,6 +238,15 @@ async def test_b88_an_agent_cannot_talk_its_verdict_up(
 
 
 @pytest.mark.slow
+async def test_an_agent_that_fills_its_workspace_fails_alone_with_that_reason(
+    docker_client: docker.DockerClient, engine_host: str, images: Images, nothing_left_behind: str, tmp_path: Path
+) -> None:
+    script = f"{FILL}; exit 1"
+    outcome = await run_stand_in(script, docker_client, engine_host, images, nothing_left_behind, tmp_path, SMALL)
+    assert (outcome.state, outcome.reason, outcome.error) == (FAILED, Reason.DISK_FULL, "The workspace is full.")
+
+
+@pytest.mark.slow
 async def test_b91_result_printed_but_a_child_holds_stdout_and_the_agent_never_ends(
     docker_client: docker.DockerClient, engine_host: str, images: Images, nothing_left_behind: str, tmp_path: Path
 ) -> None:
@@ -256,12 +271,32 @@ async def test_b98_a_line_of_12_mb_before_the_result_does_not_hide_it(
 
 
 async def run_stand_in(
-    script: str, client: docker.DockerClient, host: str, images: Images, instance: str, folder: Path
+    script: str,
+    client: docker.DockerClient,
+    host: str,
+    images: Images,
+    instance: str,
+    folder: Path,
+    limits: Limits | None = None,
 ) -> Outcome:
     settings = settings_for(host, images.prefix, instance, folder / "state")
     async with local_sandbox(client, settings, agents={"claude": StandIn(script)}) as world:
-        return await world.run("Write some notes.", source(folder), Limits(wall_seconds=100))
+        return await world.run("Write some notes.", bundle(folder, FILES), limits or Limits(wall_seconds=100))
 
 
-def source(folder: Path) -> Source:
-    return bundle(folder, FILES)
+@pytest.mark.slow
+async def test_a_refused_host_answers_in_words_and_is_listed_in_the_outcome(
+    docker_client: docker.DockerClient, engine_host: str, images: Images, nothing_left_behind: str, tmp_path: Path
+) -> None:
+    look = "curl -s http://example.com/ > PLAIN; curl -sv https://example.org/ 2> TLS; env | sort > ENV; true"
+    settings = settings_for(engine_host, images.prefix, nothing_left_behind, tmp_path / "state")
+    async with local_sandbox(docker_client, settings, scenario=scenarios.shell(look)) as world:
+        outcome = await world.run("Look outside.", bundle(tmp_path, FILES))
+    assert outcome.state is State.SUCCEEDED, outcome
+    assert outcome.changes is not None
+    patch = outcome.changes.patch or b""
+    assert b"+example.com is not reachable from this sandbox\n" in patch
+    assert b"+< HTTP/1.1 403 Forbidden" in patch
+    assert b"+ANTHROPIC_API_KEY=placeholder\n" in patch
+    assert KEY.get_secret_value().encode() not in patch
+    assert {(blocked.host, blocked.count) for blocked in outcome.blocked} == {("example.com", 1), ("example.org", 1)}
