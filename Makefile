@@ -32,7 +32,7 @@ test-all: lint setup postgresql ## lint and all tests
 	@$(WITH_ENGINE) $(PYTHON) -m pytest $(ARGS)
 
 bench: setup ## measure, and print the figures with this machine's name
-	@$(WITH_ENGINE) $(PYTHON) -m tests.bench $(ARGS)
+	@$(WITH_ENGINE) $(PYTHON) -m tests.bench.run $(ARGS)
 
 lint: .venv/gofer-ready .venv/egress-types-ready ## ruff, mypy, and shellcheck where it is installed
 	@$(PYTHON) -m ruff check .
