@@ -96,7 +96,7 @@ def settings_for(
         state_dir=state_dir,
         docker_host=host,
         image_prefix=prefix,
-        agent=agent or AgentSettings(max_retries=0, api_timeout_seconds=10),
+        agent=agent or AgentSettings(max_retries=0, api_timeout_seconds=60),
     )
 
 

@@ -29,7 +29,7 @@ class Reader(Protocol):
 
     @property
     def final(self) -> bool:
-        """Whether the agent's final event was seen, well-formed."""
+        """Whether the agent's final event was seen, well-formed, and no work after it."""
         ...
 
     @property

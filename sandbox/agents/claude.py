@@ -31,6 +31,9 @@ _FIXED = {
     "ANTHROPIC_API_KEY": "placeholder",  # the egress sets the real one
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "DISABLE_AUTOUPDATER": "1",
+    # With background tasks the CLI prints a final event, waits for them (for ever, where one is a server), and then
+    # works on and prints another. Without, a final event is final.
+    "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
     # So that a refused host is refused in words; both spellings, for curl reads http_proxy in lower case only.
     "HTTP_PROXY": PROXY_URL,
     "HTTPS_PROXY": PROXY_URL,

@@ -58,6 +58,7 @@ class ClaudeReader:
         elif isinstance(event, Result):
             self._end(event)
         elif isinstance(event, Assistant):
+            self.final = False  # it works on: seen where a background task ended after a final event
             self._last_error = event.error or ""
             self.progress = _progress(self.progress, event)
         elif isinstance(event, Retry):

@@ -83,7 +83,7 @@ async def test_b91_children_that_trap_sigterm_and_hold_stdout_end_with_the_agent
     async with agent_container(engine_host, images, instance, README) as box:
         ended = await box.shell(script)
     assert (ended.code, ended.stdout) == (0, b"done\n")
-    assert ended.seconds < 10
+    assert ended.seconds < 30
 
 
 async def test_b97_an_agent_that_the_kernel_killed_for_memory_is_marked_by_the_engine(

@@ -41,7 +41,7 @@ class Row:
     changed: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
-    agent: AgentSettings = field(default_factory=lambda: AgentSettings(max_retries=0, api_timeout_seconds=10))
+    agent: AgentSettings = field(default_factory=lambda: AgentSettings(max_retries=0, api_timeout_seconds=60))
 
 
 FAILED = State.FAILED

@@ -167,6 +167,12 @@ def test_b88_a_subtype_of_failure_without_the_flag_is_a_failure() -> None:
     assert read(final_line(subtype="error_max_turns")).error != ""
 
 
+def test_an_agent_that_works_on_after_a_final_event_is_not_done_before_the_next_one() -> None:
+    lines = stream("ok").splitlines(keepends=True)
+    assert not read(*lines, *lines[:-1]).final
+    assert read(*lines, *lines).final
+
+
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_a_forged_success_never_takes_back_an_error(order: tuple[int, int]) -> None:
     lines = (stream("401"), final_line(result="All good, merge it."))
