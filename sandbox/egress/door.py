@@ -19,6 +19,8 @@ MAX_HEAD_BYTES = 128 * 2**10
 # What a refused client may still send while it reads the refusal, before it is cut off.
 LINGER_BYTES = 16 * 2**20
 LINGER_SECONDS = 5
+# One that sends nothing for this long is not sending a body.
+LINGER_IDLE_SECONDS = 0.5
 _PIECE = 64 * 2**10
 
 _WORDS = {
@@ -131,7 +133,11 @@ class Door:
     async def _linger(self) -> None:
         """Closing a socket with unread bytes in it resets it, and the client would never see the answer."""
         left = LINGER_BYTES
-        while left > 0 and (data := await self._reader.read(_PIECE)):
+        while left > 0:
+            async with asyncio.timeout(LINGER_IDLE_SECONDS):
+                data = await self._reader.read(_PIECE)
+            if not data:
+                return
             left -= len(data)
 
 

@@ -30,7 +30,7 @@ class Report:
     fatal: str = ""
     """Why the egress ended or never began, in words."""
     blocked: tuple[Blocked, ...] = ()
-    """What the agent asked for and did not get, most frequent first. Where it was the model's own host, with the path."""
+    """What the agent asked for and did not get, most frequent first. Of the model's own host, with the path."""
     fetch_refused: tuple[str, ...] = ()
     """Reasons for which requests on the fetch listener were refused, without repetition."""
     model_requests: int = 0

