@@ -18,6 +18,7 @@ from bot.steps.world import Rules
 from bot.store import Caps, Store, Task
 from bot.tasks import Actor, Command, Request, Verb
 from bot.tasks import Repository as RepositoryFacts
+from tests.bot.eventually import eventually
 from tests.bot.fake_sandbox import FakeSandbox
 
 # Rounds of step and idle until a fact must be there.
@@ -154,9 +155,7 @@ class Stage:
 
     async def so(self, fact: Callable[[], bool], seconds: float = 10.0) -> None:
         """Let everything run until ``fact`` holds."""
-        async with asyncio.timeout(seconds):
-            while not fact():
-                await asyncio.sleep(0.001)
+        await eventually(fact, seconds, self.local.history)
 
     @property
     def said(self) -> list[str]:

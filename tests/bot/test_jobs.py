@@ -1,0 +1,59 @@
+"""A task becomes a job, an outcome becomes an ending."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.jobs import ending_of, job_for, names_a_task, never_ran, not_prepared, sandbox_name
+from sandbox import Changes, Limits, Outcome, Reason, State
+from tests.bot.requests import a_request
+
+
+def outcome(state: State, reason: Reason, patch: bytes | None | str = "none") -> Outcome:
+    changes = None if isinstance(patch, str) else Changes(base_commit="a" * 40, patch=patch)
+    return Outcome(state=state, reason=reason, changes=changes, duration_seconds=1.0)
+
+
+@pytest.mark.parametrize(
+    ("given_", "ending"),
+    [
+        (outcome(State.SUCCEEDED, Reason.OK, b"diff"), "changed"),
+        (outcome(State.SUCCEEDED, Reason.OK, b""), "no_change"),
+        (outcome(State.SUCCEEDED, Reason.OK, None), "failed"),
+        (outcome(State.SUCCEEDED, Reason.OK), "failed"),
+        (outcome(State.FAILED, Reason.EXIT, b"diff"), "failed"),
+        (outcome(State.FAILED, Reason.DEADLINE, b"diff"), "timed_out"),
+        (outcome(State.FAILED, Reason.CANCELLED, b"diff"), "cancelled"),
+        (outcome(State.LOST, Reason.LOST, b"diff"), "lost"),
+        (outcome(State.LOST, Reason.DEADLINE, b"diff"), "lost"),
+    ],
+)
+def test_ending_follows_verdict_and_patch(given_: Outcome, ending: str) -> None:
+    assert ending_of(given_) == ending
+
+
+@given(st.text(min_size=1, max_size=50), st.text(min_size=1, max_size=50))
+def test_name_of_a_sandbox_holds_nobody_s_text(prompt: str, delivery: str) -> None:
+    request = a_request(prompt=prompt, delivery=delivery)
+    job = job_for("0123456789", request, github_url="https://github.com", model="m", limits=Limits())
+    assert job.name == "t0123456789"
+    assert names_a_task(job.name)
+
+
+def test_job_asks_for_the_repository_s_default_branch_with_the_operator_s_model() -> None:
+    job = job_for("0123456789", a_request(), github_url="https://ghes.test", model="m", limits=Limits(pids=7))
+    assert (job.source.url, job.source.ref, job.source.commit) == ("https://ghes.test/octo/repo1", None, None)
+    assert (job.model, job.limits.pids, job.prompt) == ("m", 7, "fix the typo")
+
+
+def test_names_of_others_are_not_ours() -> None:
+    assert not any(names_a_task(name) for name in ("run-0123456789ab", "t012345678", "t0123456789a", "tABCDEF0123"))
+    assert sandbox_name("0123456789") == "t0123456789"
+
+
+def test_task_that_never_ran_is_told_from_one_that_did() -> None:
+    assert never_ran(not_prepared(Reason.FETCH_FAILED, "x"))
+    assert not never_ran(outcome(State.FAILED, Reason.EXIT))
+    assert not never_ran(Outcome(state=State.LOST, reason=Reason.LOST))

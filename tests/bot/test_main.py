@@ -1,0 +1,86 @@
+"""The command line: what a user's mistake looks like."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bot.store import Caps, Store
+from tests.bot.fake_sandbox import CHANGED, PATCH
+from tests.bot.requests import a_request
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def gofer(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """Run the command as a user would, with nothing in the environment but what is given."""
+    return subprocess.run(
+        [sys.executable, "-m", "bot", *arguments],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], **environment},
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def test_version_is_printed() -> None:
+    done = gofer("--version")
+    assert done.returncode == 0
+    assert done.stdout.startswith(b"gofer ")
+
+
+def test_serve_without_settings_names_all_that_is_missing_and_shows_no_traceback() -> None:
+    done = gofer("serve")
+    assert done.returncode == 2
+    lines = done.stderr.decode().splitlines()
+    assert "gofer: GOFER_APP_ID is missing" in lines
+    assert all(line.startswith("gofer: GOFER_") for line in lines)
+
+
+def test_serve_with_a_guessable_webhook_secret_does_not_start() -> None:
+    done = gofer("serve", GOFER_WEBHOOK_SECRET="secret")
+    assert done.returncode == 2
+    assert b"GOFER_WEBHOOK_SECRET: it has 6 characters" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_unknown_command_is_refused_with_the_usage() -> None:
+    done = gofer("frobnicate")
+    assert done.returncode == 2
+    assert b"usage: gofer" in done.stderr
+
+
+async def stored_task(folder: Path) -> str:
+    """A database with one task that has a patch; the task's id."""
+    caps = Caps(1, 1)
+    store = await Store.open(f"sqlite:///{folder}/gofer.db")
+    await store.add(a_request())
+    (task,) = await store.claim("w", caps)
+    await store.set_outcome(await store.admit(task, caps), CHANGED, "changed")
+    await store.close()
+    return task.task_id
+
+
+async def test_patch_prints_the_stored_bytes_and_nothing_else(tmp_path: Path) -> None:
+    task_id = await stored_task(tmp_path)
+    done = gofer("patch", task_id, GOFER_STATE_DIR=str(tmp_path))
+    assert (done.returncode, done.stdout, done.stderr) == (0, PATCH, b"")
+
+
+@pytest.mark.parametrize("name", ["0000000000", "../../etc/passwd", "' OR 1=1 --"])
+async def test_patch_of_an_unknown_task_says_so(tmp_path: Path, name: str) -> None:
+    await stored_task(tmp_path)
+    done = gofer("patch", name, GOFER_STATE_DIR=str(tmp_path))
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"there is no task" in done.stderr
+
+
+def test_patch_without_a_state_directory_says_so(tmp_path: Path) -> None:
+    done = gofer("patch", "x", GOFER_STATE_DIR=f"{tmp_path}/none")
+    assert done.returncode == 2
+    assert b"the directory of the database is not there" in done.stderr
