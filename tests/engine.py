@@ -6,17 +6,19 @@ Imported by ``tests/conftest.py``; a test asks for the fixtures by name and impo
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import docker
 import pytest
 from docker.errors import APIError, DockerException, NotFound
 
-from sandbox.images.build import build
+from sandbox.images.build import build, tag
 from sandbox.images.options import options_from
 
 # A local engine answers a ping in milliseconds; one that hangs must not hang the suite.
@@ -118,6 +120,7 @@ def nothing_left_behind(docker_client: docker.DockerClient, instance: str) -> It
     yield instance
     shared = _of_the_instance(docker_client, instance)
     left = [thing for thing in labelled(docker_client, instance) if thing not in shared]
+    left += [Leftover("loop device or image of", name) for name in loop_names(docker_client, instance)]
     if left:
         sweep(docker_client, instance)
         pytest.fail(f"left behind: {', '.join(f'{thing.kind} {thing.name}' for thing in left)}", pytrace=False)
@@ -141,9 +144,41 @@ def _of_the_instance(client: docker.DockerClient, instance: str) -> list[Leftove
     return [thing for thing in labelled(client, instance) if thing.kind != "container" and thing not in with_sandbox]
 
 
+def loop_names(client: docker.DockerClient, instance: str) -> list[str]:
+    """Names of the sandboxes of which an image file or an attached loop device is left. Asks the store helper."""
+    return list(_store(client, instance, "list").get("names", []))
+
+
+def _store(client: docker.DockerClient, instance: str, *command: str) -> dict[str, Any]:
+    """One command of the store helper, with the rights that it has in earnest; {} where the instance has no images."""
+    try:
+        volume = str(client.volumes.get(f"gofer-{instance}-images").name)
+    except NotFound:
+        return {}
+    output = client.containers.run(
+        tag(options_from(os.environ), "base"), ["python3", "-I", "-m", "sandbox.inside.store", *command],
+        user="0:0", network_mode="none", cap_drop=["ALL"], cap_add=["SYS_ADMIN"], remove=True,
+        device_cgroup_rules=["b 7:* rmw", "c 10:237 rmw"], volumes=[f"{volume}:/images", "/dev:/dev"],
+        labels={"gofer.instance": instance, "gofer.role": "store"},
+    )  # fmt: skip
+    return dict(json.loads(output))
+
+
 def sweep(client: docker.DockerClient, instance: str) -> None:
-    """Remove all that is labelled with the instance. Safe to repeat; what is already gone is fine."""
-    for thing in labelled(client, instance):
+    """Remove all that is labelled with the instance. Safe to repeat; what is already gone is fine.
+
+    Loop devices go after what mounts them and before the volume that holds their files.
+    """
+    things = labelled(client, instance)
+    images = Leftover("volume", f"gofer-{instance}-images")
+    _remove(client, [thing for thing in things if thing != images])
+    for name in loop_names(client, instance):
+        _store(client, instance, "remove", name)
+    _remove(client, [thing for thing in things if thing == images])
+
+
+def _remove(client: docker.DockerClient, things: list[Leftover]) -> None:
+    for thing in things:
         try:
             if thing.kind == "container":
                 client.api.remove_container(thing.name, force=True, v=True)
