@@ -146,10 +146,10 @@ def _of_the_instance(client: docker.DockerClient, instance: str) -> list[Leftove
 
 def loop_names(client: docker.DockerClient, instance: str) -> list[str]:
     """Names of the sandboxes of which an image file or an attached loop device is left. Asks the store helper."""
-    return list(_store(client, instance, "list").get("names", []))
+    return list(store(client, instance, "list").get("names", []))
 
 
-def _store(client: docker.DockerClient, instance: str, *command: str) -> dict[str, Any]:
+def store(client: docker.DockerClient, instance: str, *command: str) -> dict[str, Any]:
     """One command of the store helper, with the rights that it has in earnest; {} where the instance has no images."""
     try:
         volume = str(client.volumes.get(f"gofer-{instance}-images").name)
@@ -173,7 +173,7 @@ def sweep(client: docker.DockerClient, instance: str) -> None:
     images = Leftover("volume", f"gofer-{instance}-images")
     _remove(client, [thing for thing in things if thing != images])
     for name in loop_names(client, instance):
-        _store(client, instance, "remove", name)
+        store(client, instance, "remove", name)
     _remove(client, [thing for thing in things if thing == images])
 
 

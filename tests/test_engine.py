@@ -5,7 +5,7 @@ from __future__ import annotations
 import docker
 import pytest
 
-from tests.engine import Images, Leftover, _store, labelled, loop_names, sweep
+from tests.engine import Images, Leftover, labelled, loop_names, store, sweep
 
 
 @pytest.mark.engine
@@ -19,7 +19,7 @@ def test_the_broom_finds_and_removes_containers_volumes_networks_and_loop_device
     client.volumes.create(f"gofer-{own}-x-ws", labels=labels)
     client.volumes.create(f"gofer-{own}-images", labels={"gofer.instance": own})
     client.networks.create(f"gofer-{own}", labels={"gofer.instance": own})
-    _store(client, own, "make", "x", str(16 * 2**20), "1000", str(16 * 2**20), "1000", "0" * 32)
+    store(client, own, "make", "x", str(16 * 2**20), "1000", str(16 * 2**20), "1000", "0" * 32)
 
     assert {thing.kind for thing in labelled(client, own)} == {"container", "volume", "network"}
     assert labelled(client, own, "gofer.sandbox") == [
