@@ -30,8 +30,10 @@ JOURNAL_MEMORY_BYTES = 1 << 20  # an egress journal larger than this goes throug
 JOURNAL_LINE_BYTES = 64 * 1024  # its lines are 1 KiB at most
 ANSWER_WAIT_SECONDS = 2.0  # the egress may write its line a moment after the agent has read the answer and exited
 ANSWER_POLL_SECONDS = 0.1
-# Fewer free than this is full: a program that met the wall has often given a last piece back.
-FULL_BLOCKS = 64
+# Less left than this is full: a program that met the wall has often given a last piece back, and ext4 itself keeps
+# back 2 % or 16 MiB, whichever is less, of which some shows as free afterwards.
+FULL_SHARE = 0.04
+FULL_BLOCKS = 8_192
 FULL_INODES = 8
 
 
@@ -197,8 +199,9 @@ def _taken(ran: Ran, job: Job) -> Taken:
 
 
 def _full(stderr: bytes) -> bool:
-    """The first line is `stat -f` of the workspace: free blocks and free inodes (plan.extract)."""
+    """The first line is `stat -f` of the workspace: blocks free and in all, inodes free (plan.extract)."""
     words = stderr.partition(b"\n")[0].split()
-    if len(words) != 2 or not all(word.isdigit() for word in words):
+    if len(words) != 3 or not all(word.isdigit() for word in words):
         return False
-    return int(words[0]) < FULL_BLOCKS or int(words[1]) < FULL_INODES
+    free, total, inodes = map(int, words)
+    return free < min(FULL_BLOCKS, total * FULL_SHARE) or inodes < FULL_INODES

@@ -34,7 +34,7 @@ FETCH = (
     "n=0; while [ ! -S /sock/git.sock ] && [ $n -lt 1500 ]; do sleep 0.02; n=$((n+1)); done; "
     "exec /usr/bin/python3 -I -m sandbox.inside.fetch"
 )
-EXTRACT = "stat -f -c '%a %d' /ws >&2; exec /usr/bin/python3 -I -m sandbox.inside.extract \"$@\""
+EXTRACT = "stat -f -c '%a %b %d' /ws >&2; exec /usr/bin/python3 -I -m sandbox.inside.extract \"$@\""
 PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # loop devices (block 7) and /dev/loop-control (character 10:237): read, write, mknod
 LOOP_DEVICES = ["b 7:* rmw", "c 10:237 rmw"]
