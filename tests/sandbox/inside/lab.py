@@ -201,7 +201,7 @@ class Lab:
         )
         try:
             if inputs:
-                container.put_archive("/inputs", _tar(inputs))
+                container.put_archive("/inputs", tar(inputs))
             container.start()
             code = container.wait(timeout=STAGE_SECONDS)["StatusCode"]
             out = container.logs(stdout=True, stderr=False)
@@ -215,7 +215,8 @@ class Lab:
             self.client.volumes.get(name).remove(force=True)
 
 
-def _tar(files: dict[str, bytes]) -> bytes:
+def tar(files: dict[str, bytes]) -> bytes:
+    """An archive of plain files that anybody may read."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as archive:
         for name, content in files.items():
