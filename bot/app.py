@@ -25,7 +25,7 @@ from bot.runner import Runner
 from bot.steps.world import Clock, Rules
 from bot.store import Caps, Store
 from bot.tasks import Request
-from bot.webhook import make_webhook
+from bot.webhook import SERVER_OPTIONS, make_webhook
 from sandbox import Sandbox, Settings, Unreachable, open_sandbox, spawn
 
 _log = logging.getLogger(__name__)
@@ -99,7 +99,7 @@ class Server:
     async def listen(self) -> None:
         """Take webhooks from now on. Raises ``StartError`` where the address cannot be had."""
         app = make_app(self._config, store_add=self.store.add, wake=self._wake, health=self._health)
-        self._web = web.AppRunner(app, access_log=None, shutdown_timeout=CLOSE_CONNECTIONS_SECONDS)
+        self._web = web.AppRunner(app, access_log=None, shutdown_timeout=CLOSE_CONNECTIONS_SECONDS, **SERVER_OPTIONS)
         await self._web.setup()
         host, port = self._config.address
         try:

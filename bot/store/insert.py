@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, bindparam
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.sql.dml import ReturningInsert
 
 from bot.store.rows import columns_of
 from bot.store.schema import tasks
@@ -16,6 +19,20 @@ from bot.tasks import Request, TaskState
 # is lost and made anew. 40 bits: with a million tasks in a database one collision in two is far off, and a
 # collision is only a delivery refused as known.
 ID_BYTES = 5
+
+GIVEN = (
+    "task_id",
+    "delivery_id",
+    "content_key",
+    "request",
+    "verb",
+    "repository_id",
+    "thread",
+    "state",
+    "created_at",
+    "updated_at",
+)
+"""The columns of a new task; the others have defaults."""
 
 
 def add(connection: Connection, requests: Sequence[Request], now: float) -> list[bool]:
@@ -34,6 +51,13 @@ def _add_one(connection: Connection, request: Request, now: float) -> bool:
         "created_at": now,
         "updated_at": now,
     }
-    insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-    statement = insert(tasks).values(values).on_conflict_do_nothing().returning(tasks.c.seq)
-    return connection.execute(statement).scalar_one_or_none() is not None
+    found = connection.execute(_statement(connection.dialect.name), values)
+    return found.scalar_one_or_none() is not None
+
+
+@cache
+def _statement(dialect: str) -> ReturningInsert[tuple[int]]:
+    """Built once: building it anew for each row would cost more than the insert itself."""
+    insert = sqlite.insert if dialect == "sqlite" else postgresql.insert
+    columns: dict[str, Any] = {name: bindparam(name) for name in GIVEN}
+    return insert(tasks).values(columns).on_conflict_do_nothing().returning(tasks.c.seq)

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import RowMapping
 
-from bot.tasks import Ending, Request, TaskState, Verb
+from bot.tasks import Ending, Request, TaskState
 from sandbox import Outcome
 
 
@@ -70,17 +70,21 @@ def task_of(row: RowMapping) -> Task:
 
 
 def columns_of(request: Request) -> dict[str, Any]:
-    """The columns that a new task takes from its request. ``created_at`` of the row is the store's own clock's."""
-    body = cleaned(request.model_dump(mode="python"))
-    body["created_at"] = request.created_at.isoformat()
+    """The columns that a new task takes from its request."""
     return {
-        "delivery_id": body["delivery_id"],
-        "content_key": body["content_key"],
-        "request": json.dumps(body),
-        "verb": str(Verb(request.command.verb)),
+        "delivery_id": clean(request.delivery_id),
+        "content_key": clean(request.content_key),
+        "request": _cleaned_json(request),
+        "verb": request.command.verb.value,
         "repository_id": request.repository.id,
         "thread": request.thread,
     }
+
+
+def _cleaned_json(request: Request) -> str:
+    """A request as JSON. It cannot hold a lone surrogate (pydantic refuses them), and a NUL only as an escape."""
+    body = request.model_dump_json()
+    return json.dumps(cleaned(json.loads(body))) if "\\u0000" in body else body
 
 
 def outcome_columns(outcome: Outcome) -> tuple[str, bytes | None]:
