@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from bot.body import MAX_BODY, BodyReader
+from bot.webhook import SERVER_OPTIONS
 from sandbox import spawn
 from tests.bot.deliveries import Client, Memory, deliver, headers_for, sample, serving
 
@@ -84,6 +85,19 @@ async def test_w16_500_half_sent_bodies_hold_up_nobody() -> None:
         assert time.monotonic() - started < 1
         for _, writer in held:
             writer.close()
+
+
+@pytest.mark.slow
+async def test_w16_a_head_that_never_ends_is_given_up() -> None:
+    async with serving() as client:
+        reader, writer = await asyncio.open_connection(client.host, client.port)
+        writer.write(b"POST / HTTP/1.1\r\nX-Slow: ")
+        assert await asyncio.wait_for(reader.read(), SERVER_OPTIONS["keepalive_timeout"] + 5) == b""
+        writer.close()
+
+
+def test_w16_the_server_waits_ten_seconds_for_a_head_and_no_more() -> None:
+    assert SERVER_OPTIONS["keepalive_timeout"] <= 10
 
 
 async def test_w13_a_body_cut_short_or_malformed_is_no_error_of_ours() -> None:
