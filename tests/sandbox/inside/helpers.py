@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -94,6 +95,12 @@ class Helpers:
         command = ["python3", "-I", "-m", "sandbox.inside.store", *args]
         return self.run(command, "0:0", {"/images": self.images, "/dev": "/dev"}, **STORE)
 
+    def stores(self, *commands: Sequence[str]) -> list[dict[str, Any]]:
+        """Several commands of the store, one after the other in one container; a failed one has an "error"."""
+        script = "; ".join(shlex.join(["python3", "-I", "-m", "sandbox.inside.store", *args]) for args in commands)
+        out = self.on_devices(["sh", "-c", script]).out
+        return [json.loads(line) for line in out.splitlines()]
+
     def on_devices(self, command: Sequence[str]) -> Ended:
         """Some other command with the store's rights."""
         return self.run(command, "0:0", {"/images": self.images, "/dev": "/dev"}, **STORE)
@@ -109,7 +116,8 @@ class Helpers:
         return name
 
     def close(self) -> None:
-        for line in self.store("list").line["names"]:
-            self.store("remove", line)
+        names = self.store("list").line["names"]
+        if names:
+            self.stores(*(["remove", name] for name in names))
         for name in self.volumes:
             self.client.volumes.get(name).remove(force=True)

@@ -16,6 +16,7 @@ from tests.engine import Images
 from tests.sandbox.inside.helpers import SIZE, Helpers
 
 IDENTITY = "0123456789abcdef"
+MAKE = ["make", "one", SIZE, "2000", SIZE, "2000", IDENTITY]
 PARALLEL_MAKES = 4
 
 
@@ -57,14 +58,12 @@ def test_caps_on_bytes_and_inodes_hold_and_the_root_is_not_the_agents(helpers: H
 
 @pytest.mark.engine
 def test_commands_may_be_repeated(helpers: Helpers) -> None:
-    first = make(helpers, "one")
-    make(helpers, "one")
-    assert helpers.store("list").line == {"names": ["one"]}
-    assert helpers.store("attach", "one").line.keys() == first.keys()
-    for _ in range(2):
-        assert (helpers.store("remove", "one").code, helpers.store("list").line) == (0, {"names": []})
-    gone = helpers.store("attach", "one")
-    assert (gone.code, gone.line["error"]) == (1, "there is no image for the ws volume of one")
+    make, attach, remove, names = MAKE, ["attach", "one"], ["remove", "one"], ["list"]
+    answers = helpers.stores(make, make, names, attach, remove, names, remove, names, attach)
+    assert answers[0].keys() == answers[1].keys() == answers[3].keys() == {"ws", "clean"}
+    assert answers[3] == answers[1]
+    assert [answers[index] for index in (2, 4, 5, 6, 7)] == [{"names": ["one"]}, {}, {"names": []}, {}, {"names": []}]
+    assert answers[8] == {"error": "there is no image for the ws volume of one"}
 
 
 @pytest.mark.engine
@@ -82,11 +81,9 @@ def test_after_a_restart_of_the_host_the_files_are_there_again(helpers: Helpers)
 def test_a_device_whose_image_is_gone_is_found_by_its_tag(helpers: Helpers) -> None:
     devices = make(helpers, "one")
     helpers.on_devices(["rm", "/images/one.ws.img", "/images/one.clean.img"])
-    assert helpers.store("list").line == {"names": ["one"]}
-    helpers.store("remove", "one")
+    assert helpers.stores(["list"], ["remove", "one"], ["list"]) == [{"names": ["one"]}, {}, {"names": []}]
     left = helpers.on_devices(["losetup", "-n", "-O", "BACK-FILE", *devices.values()]).out.decode()
     assert "one." not in left
-    assert helpers.store("list").line == {"names": []}
 
 
 @pytest.mark.engine
@@ -101,13 +98,12 @@ def test_makes_at_the_same_time_get_devices_of_their_own(helpers: Helpers) -> No
 
 @pytest.mark.engine
 def test_a_size_that_cannot_be_made_leaves_nothing(helpers: Helpers) -> None:
-    done = helpers.store("make", "one", str(4 << 20), "400000", SIZE, "2000", IDENTITY)
-    assert done.code == 1
-    assert "mkfs.ext4 failed" in done.line["error"]
-    assert helpers.store("list").line == {"names": []}
-    done = helpers.store("make", "one", str(1 << 50), "1000", SIZE, "2000", IDENTITY)
-    assert "not enough disk space" in done.line["error"]
-    assert helpers.store("list").line == {"names": []}
+    small = ["make", "one", str(4 << 20), "400000", SIZE, "2000", IDENTITY]
+    huge = ["make", "one", str(1 << 50), "1000", SIZE, "2000", IDENTITY]
+    first, after, second, last = helpers.stores(small, ["list"], huge, ["list"])
+    assert "mkfs.ext4 failed" in first["error"]
+    assert "not enough disk space" in second["error"]
+    assert after == last == {"names": []}
 
 
 @pytest.mark.parametrize("name", ["", "a.b", "../x", "A", "-a", "a-", "x" * 64, "a/b", "a\n"])
