@@ -26,6 +26,8 @@ _NEVER = [
         "ff00::/8",
     )
 ]
+# Special-purpose as a whole; which of it counts as global has changed between versions of Python.
+_SPECIAL = ipaddress.ip_network("192.0.0.0/24")
 
 
 def refusal(address: str, *, private: bool) -> str:
@@ -43,6 +45,6 @@ def refusal(address: str, *, private: bool) -> str:
             return "it hides an IPv4 address"
     if any(ip.version == block.version and ip in block for block in _NEVER):
         return "it is link-local, a group or not a host"
-    if private or ip.is_global:
+    if private or (ip.is_global and ip not in _SPECIAL):
         return ""
     return "it is private"

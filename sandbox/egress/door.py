@@ -176,3 +176,8 @@ class Doors:
     def cut_all(self, listener: str) -> None:
         for door in [door for door in self._doors.values() if door.name[0] == listener]:
             door.cut()
+
+    def close(self) -> None:
+        """Stop listening; connections that are open run on."""
+        for server in self._servers:
+            server.close()

@@ -15,6 +15,7 @@ import secrets
 import socketserver
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,7 +39,7 @@ PLACEHOLDER = "placeholder-from-the-sandbox"
 LAUNCH = ["/opt/gofer/venv/bin/python", "-I", "-m", "sandbox.egress.launch"]
 PYTHON = ["/opt/gofer/venv/bin/python", "-I", "-c"]
 # A start takes about a second; the machine may be busy with other containers.
-READY_SECONDS = 15
+READY_SECONDS = 60
 # One client answers in milliseconds; a refusal that hangs must fail the test, not the suite.
 CLIENT_SECONDS = 60
 
@@ -224,7 +225,7 @@ def whole(got):
 def run(it):
     got, pieces, error, then = b"", [], "", None
     s = socket.socket(socket.AF_UNIX)
-    s.settimeout(20)
+    s.settimeout(it["seconds"])
     try:
         s.connect("/sock/" + it["to"])
         try:
@@ -268,6 +269,8 @@ class Exchange:
     then: Exchange | None = None
     """Made on a connection of its own as soon as ``then_when`` has come."""
     then_when: bytes = b""
+    seconds: float = 20
+    """For each step; only a way out that is frozen needs them."""
 
     def spoken(self) -> dict[str, Any]:
         parts: list[Any] = [base64.b64encode(self.send).decode()]
@@ -276,6 +279,7 @@ class Exchange:
             "send": parts + ([{"zeros": self.zeros}] if self.zeros else []),
             "until": base64.b64encode(self.until).decode(),
             "then": self.then.spoken() if self.then else None,
+            "seconds": self.seconds,
             "then_when": base64.b64encode(self.then_when).decode(),
         }
 
@@ -337,8 +341,7 @@ class World:
         self, policy: dict[str, Any], *, command: list[str] = LAUNCH, hosts: dict[str, str] | None = None, **given: str
     ) -> Egress:
         """An egress as the service starts it; returns when it is ready. ``given`` replaces secrets."""
-        egress = Egress(self, command, hosts or {})
-        self.made.append(egress)
+        egress = Egress(self, command, hosts)
         secret = {"model": MODEL_KEY, "fetch": FETCH_TOKEN, **given}
         egress.tell(json.dumps({"policy": policy, "secrets": secret}).encode() + b"\n")
         egress.wait_for("ready")
@@ -359,8 +362,11 @@ def _shut(attached: Any) -> None:
 class Egress:
     """A running egress container and its two socket volumes."""
 
-    def __init__(self, world: World, command: list[str], hosts: dict[str, str]) -> None:
+    def __init__(
+        self, world: World, command: list[str], hosts: dict[str, str] | None = None, memory: str = "512m"
+    ) -> None:
         self.world = world
+        world.made.append(self)
         tag = secrets.token_hex(4)
         self._volumes = [self._volume(f"gofer-{world.instance}-{tag}-sock-{who}") for who in ("agent", "fetch")]
         self.container: Container = world.client.containers.create(
@@ -373,11 +379,11 @@ class Egress:
             cap_drop=["ALL"],
             security_opt=["no-new-privileges:true"],
             tmpfs={"/tmp": "rw,nosuid,nodev,noexec,size=16m,mode=1777"},
-            mem_limit="512m",
-            memswap_limit="512m",
+            mem_limit=memory,
+            memswap_limit=memory,
             pids_limit=128,
             network=world.network,
-            extra_hosts=hosts,
+            extra_hosts=hosts or {},
             init=True,
             detach=True,
             stdin_open=True,
@@ -402,17 +408,12 @@ class Egress:
         self._stdin._sock.sendall(data)
 
     def wait_for(self, event: str) -> None:
-        """Until a line of that event is in the log; fails with the log when the container ends first."""
-        wanted, seen = f'"event": "{event}"'.encode(), b""
-        output: Any = self.container.attach_socket(params={"stdout": 1, "logs": 1, "stream": 1})
-        output._sock.settimeout(READY_SECONDS)
-        try:
-            while wanted not in seen:
-                piece = output._sock.recv(65536)
-                assert piece, f"no {event} from the egress: {self.container.logs()!r}"
-                seen += piece
-        finally:
-            _shut(output)
+        """Until a line of that event is in the log; fails with the log when it does not come, or the container ends."""
+        wanted, deadline = f'"event": "{event}"'.encode(), time.monotonic() + READY_SECONDS
+        while wanted not in (seen := self.container.logs()):
+            self.container.reload()
+            assert self.container.status == "running", f"ended without {event}: {seen!r}"
+            assert time.monotonic() < deadline, f"no {event}: {seen!r}"
 
     def run(self, *command: str) -> str:
         """Inside the egress container, as its own uid. Only tests do that."""
