@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic_core import ErrorDetails
@@ -20,6 +21,8 @@ from sandbox import AgentSettings, Gateway, GitHost, Limits, Settings
 
 PREFIX = "GOFER_"
 FILE_SUFFIX = "_FILE"
+# Docker's own name for the machine that it runs on: resolved in the egress container where a setting names it.
+DOCKER_HOST_NAME = "host.docker.internal"
 
 BaseUrl = Annotated[str, BeforeValidator(check.base_url)]
 Kind = TypeVar("Kind", bound="Places")
@@ -129,6 +132,9 @@ class SandboxConfig(Places):
                 header=self.model_header,
                 private=self.model_private,
                 ca_pem=_pem(self.model_ca_file),
+                host_gateway=any(
+                    urlsplit(url).hostname == DOCKER_HOST_NAME for url in (self.model_url, self.github_url)
+                ),
             ),
             git_host=GitHost(base_url=self.github_url, private=self.github_private, ca_pem=_pem(self.github_ca_file)),
             agent=AgentSettings(model=self.model),

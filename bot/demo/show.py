@@ -24,12 +24,13 @@ from bot.demo.github import Comment
 from bot.demo.model import ScriptedModel
 from bot.demo.world import INSTANCE, MAINTAINER, PROMPT, DemoWorld, demo_world
 from bot.logs import start_logging
+from bot.tasks import TaskState
 from sandbox import Settings, Unreachable, host_address, spawn, uninstall
 
 # The scripted run takes seconds. The real model may think; the task's own deadline is shorter than this.
 DEMO_SECONDS: Final = 2400.0
-# What every comment with a result ends with, and no other comment has.
-VERDICT: Final = "**Verdict:"
+# Between two looks at the task's row.
+LOOK_SECONDS: Final = 0.1
 
 Say = Callable[[str], None]
 
@@ -79,14 +80,20 @@ async def _ask(world: DemoWorld, server: Server, say: Say) -> str:
     await world.github.comment(world.repository, world.issue, MAINTAINER, f"/agent {PROMPT}")
     took = (time.monotonic() - sent) * 1000
     say(f"signed webhook {world.github.deliveries[0].event} -> {world.github.deliveries[0].status} in {took:.0f} ms")
-    comment = spawn(world.github.await_comment(lambda c: c.by_app and VERDICT in c.body, DEMO_SECONDS), name="result")
-    failed = spawn(server.failed(), name="server")
-    done, pending = await asyncio.wait([comment, failed], return_when=asyncio.FIRST_COMPLETED)
+    done, failed = spawn(_done(server), name="done"), spawn(server.failed(), name="failed")
+    ended, pending = await asyncio.wait([done, failed], return_when=asyncio.FIRST_COMPLETED)
     for task in pending:
         task.cancel()
-    if failed in done:
-        failed.result()
-    return comment.result().body
+    for task in ended:
+        task.result()
+    return world.github.bot_comments(world.issue)[-1].body
+
+
+async def _done(server: Server) -> None:
+    """Until the task is done, whatever became of it. A row tells nobody that it has changed."""
+    async with asyncio.timeout(DEMO_SECONDS):
+        while [task.state for task in await server.store.tasks()] != [TaskState.DONE]:  # noqa: ASYNC110
+            await asyncio.sleep(LOOK_SECONDS)
 
 
 @asynccontextmanager

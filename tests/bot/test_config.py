@@ -177,3 +177,19 @@ def test_settings_page_is_the_one_the_code_has() -> None:
 def test_every_setting_says_what_it_means() -> None:
     assert all(meaning for _, _, meaning in settings())
     assert len({name for name, _, _ in settings()}) == len(settings()) > len(Config.model_fields)
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "expected"),
+    [
+        ("MODEL", "http://host.docker.internal:1234", True),
+        ("GITHUB", "http://host.docker.internal", True),
+        ("MODEL", "http://host.docker.internal.example", False),
+        ("MODEL", "https://gateway.example", False),
+    ],
+)
+def test_docker_s_name_for_this_machine_is_resolved_where_a_setting_uses_it(
+    name: str, url: str, expected: bool
+) -> None:
+    config = from_environment(GOOD | {f"GOFER_{name}_URL": url, f"GOFER_{name}_PRIVATE": "true"})
+    assert config.sandbox_settings().gateway.host_gateway is expected
