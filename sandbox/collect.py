@@ -74,7 +74,7 @@ async def collect(context: Context, job: Job, look: Look | None, killed: Killed 
             exit_code=look.exit_code if look else None,
             oom=bool(look and look.oom),
             disk_full=taken.disk_full,
-            egress_died=egress is None or not egress.running,
+            egress_died=bool(look and look.started) and (egress is None or not egress.running),
             final=heard.reader.final,
             agent_error=heard.reader.error,
             stderr=heard.stderr,
