@@ -103,10 +103,12 @@ def _patch(view: View, limits: Limits, header: dict[str, object]) -> bytes:
     entries, made = _make(view, settled, new.taken, found, converted, limits)
     header["files"] = [entry.header() for entry in entries]
     links = {entry.path: _target(view.root, entry.path) for entry in entries if entry.new_mode == manifest.SYMLINK}
+    gone = {path for path in view.gitlinks if not _is_folder(view.root, path)}
+    submodules = gone | (view.gitlinks & tree.repositories)
     header["notes"] = [
-        *notes.about_tracked(settled.normalised, {path for path in view.gitlinks if not _is_folder(view.root, path)}),
+        *notes.about_tracked(settled.normalised, submodules),
         *notes.about_new(new),
-        *notes.about_repositories(tree.repositories, new.taken, new),
+        *notes.about_repositories(tree.repositories - submodules, new.taken, new),
         *notes.about_links(links),
         *notes.about_attributes({entry.path for entry in entries}, converted),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Collection, Iterable, Mapping
 
-from sandbox.inside.names import examples, shown
+from sandbox.inside.names import examples
 from sandbox.inside.newfiles import NewFiles
 
 
@@ -76,7 +76,7 @@ def about_attributes(changed: Collection[bytes], converted: Mapping[bytes, set[s
     return notes
 
 
-def about_tracked(normalised: Collection[bytes], missing_submodules: Collection[bytes]) -> list[str]:
+def about_tracked(normalised: Collection[bytes], changed_submodules: Collection[bytes]) -> list[str]:
     """Differences that a patch does not show."""
     notes = []
     if normalised:
@@ -84,8 +84,9 @@ def about_tracked(normalised: Collection[bytes], missing_submodules: Collection[
             "Changed only in what Git normalises (line endings, $Id$, encoding), so not in the patch"
             f" ({len(normalised):,}): {examples(normalised)}."
         )
-    notes.extend(
-        f"The submodule {shown(path)[:200]} is gone from the work tree; the patch leaves it as it was."
-        for path in sorted(missing_submodules)[:5]
-    )
+    if changed_submodules:
+        notes.append(
+            "Submodules that are gone from the work tree or hold a repository of their own now;"
+            f" the patch leaves them as they were: {examples(changed_submodules)}."
+        )
     return notes

@@ -262,6 +262,7 @@ def test_what_cannot_be_carried_is_refused_in_words(name: str, results: dict[str
 def test_g08_a_repository_in_a_submodule_is_not_looked_into(results: dict[str, Result], tmp_path: Path) -> None:
     result = results["g08_repository_in_a_submodule"]
     assert result.files.keys() == {"file"}
+    assert "leaves them as they were: sub." in result.notes
     same_tree(result, "submodule", tmp_path)
 
 

@@ -220,9 +220,18 @@ ROWS = {
         "echo real content > asset.big", {"asset.big": "modified"}, base="attributes", note="Git LFS"
     ),
     "never_normalised_base_untouched": Row("echo x >> c.md", {"c.md": "modified"}, base="unnormalised"),
+    "repository_made_in_a_tracked_directory": Row(
+        "git init -q src; echo x >> src/app.py; echo y > src/new.py; cd src; git add -A",
+        {"src/app.py": "modified", "src/new.py": "added"},
+        note="history is not: src.",
+    ),
+    "directory_with_the_name_of_a_rules_file": Row(
+        "mkdir src/.gitignore; echo x > src/.gitignore/x; mkdir src/.gitattributes; echo x > src/.gitattributes/x",
+        {"src/.gitignore/x": "added", "src/.gitattributes/x": "added"},
+    ),
     "submodule_left_alone": Row("echo y >> file", {"file": "modified"}, base="submodule"),
     "submodule_directory_gone": Row(
-        "rmdir sub; echo y >> file", {"file": "modified"}, base="submodule", note="submodule sub is gone"
+        "rmdir sub; echo y >> file", {"file": "modified"}, base="submodule", note="leaves them as they were: sub."
     ),
 }
 

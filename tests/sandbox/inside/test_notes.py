@@ -52,7 +52,7 @@ def test_g13_edited_attributes_and_lfs_are_told() -> None:
 def test_what_a_patch_does_not_show_is_told() -> None:
     told = notes.about_tracked({b"crlf.txt"}, {b"sub"})
     assert "(1): crlf.txt." in told[0]
-    assert "submodule sub is gone" in told[1]
+    assert "as they were: sub." in told[1]
 
 
 def test_new_files_left_out_are_told() -> None:
