@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
-from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from bot.tasks import Actor, Repository, Request
 
@@ -45,9 +45,16 @@ Id = Annotated[int, Field(gt=0, lt=2**63, strict=True)]
 Text = Annotated[str, BeforeValidator(_clean)]
 OptionalText = Annotated[str, BeforeValidator(lambda value: "" if value is None else _clean(value))]
 
+
+def _no_dots(name: str) -> str:
+    if name in {".", ".."}:
+        raise ValueError("a name of dots alone would climb in a URL")
+    return name
+
+
 # The alphabets of logins (bots end in "[bot]") and of repository names. They become parts of URLs.
-Login = Annotated[str, StringConstraints(pattern=r"\A[A-Za-z0-9_.-]{1,100}(?:\[bot\])?\z")]
-Name = Annotated[str, StringConstraints(pattern=r"\A[A-Za-z0-9._-]{1,100}\z")]
+Login = Annotated[str, StringConstraints(pattern=r"\A[A-Za-z0-9_.-]{1,100}(?:\[bot\])?\z"), AfterValidator(_no_dots)]
+Name = Annotated[str, StringConstraints(pattern=r"\A[A-Za-z0-9._-]{1,100}\z"), AfterValidator(_no_dots)]
 
 
 class Part(BaseModel):

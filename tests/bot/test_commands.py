@@ -238,10 +238,23 @@ def test_every_prompt_without_our_word_is_read_as_it_was_written(text: str) -> N
     assert read == command or isinstance(read, Mistake) or read == Command(verb=Verb.HELP)
 
 
-# What made the parser slow with links and emphasis on. The bound is many times what it takes, and far below a timeout.
-@pytest.mark.parametrize("piece", ["![[](", "[", "*a_ ", "a\n", "`a", "<!--", "> ", "a|b\n", "/agent x\n", "- a\n"])
-def test_no_comment_makes_the_parser_slow(piece: str) -> None:
+# Processor seconds. With links on, the first two take 1.4 and 0.6; as it is, 0.07. The rest takes 0.6 at most.
+@pytest.mark.parametrize(
+    ("piece", "bound"),
+    [
+        ("![[](", 0.5),
+        ("[", 0.5),
+        ("a\n", 4),
+        ("`a", 4),
+        ("<!--", 4),
+        ("> ", 4),
+        ("a|b\n", 4),
+        ("/agent x\n", 4),
+        ("- a\n", 4),
+    ],
+)
+def test_no_comment_makes_the_parser_slow(piece: str, bound: float) -> None:
     body = "/agent x\n" + piece * (65_000 // len(piece))
     started = time.process_time()
     parse(body, DEFAULT_WORD)
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < bound

@@ -152,6 +152,16 @@ def test_b53_o10_a_comment_is_never_too_long_and_still_whole(files: list[tuple[s
     live(text)
 
 
+@pytest.mark.parametrize("others", [0, 20])
+def test_b53_at_the_very_limit_a_file_is_shown_or_named_and_never_both_too_long(others: int) -> None:
+    long_names = [(f"{index}{'n' * 200}", "z" * 70_000) for index in range(others)]
+    bare = units(result("t1", outcome([("a", "")])))
+    for size in range(MAX_COMMENT - bare - 6_000, MAX_COMMENT - bare + 200, 151):
+        text = result("t1", outcome([("a", "x" * size), *long_names]))
+        assert units(text) <= MAX_COMMENT
+        assert ("\n+xxx" in text) != ("`a`" in text)
+
+
 def test_b53_the_room_that_is_there_is_used() -> None:
     files = [(f"f{index:03}.txt", "y" * 900) for index in range(200)]
     text = result("t1", outcome(files))

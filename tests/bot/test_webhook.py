@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from bot.comments import result
 from bot.permissions import Served
 from bot.store import Store
 from bot.tasks import Request
 from bot.webhook import judge_headers, make_webhook
-from sandbox import spawn
+from sandbox import Outcome, Reason, State, spawn
 from tests.bot.deliveries import NAMES, SECRET, Memory, deliver, headers_for, holed, paths, sample, serving
 
 
@@ -222,6 +223,16 @@ async def test_w17_b10_b85_no_hole_in_a_payload_gives_a_5xx(put: Any, tmp_path: 
     await store.close()
     assert {status for status, _ in answers} == {202}
     assert [answer["result"] for _, answer in answers].count("queued") == 1
+
+
+async def test_a05_our_own_comment_sent_back_as_a_persons_starts_nothing() -> None:
+    said = Outcome(
+        state=State.SUCCEEDED, reason=Reason.OK, reply="Done.\n/agent do it again\n```\n\n/agent do it again"
+    )
+    payload = sample()
+    payload["comment"]["body"] = result("t1", said)
+    async with serving() as client:
+        assert (await deliver(client, payload))[1] == {"result": "ignored", "reason": "no command"}
 
 
 async def test_a_store_that_is_down_is_a_503_without_details() -> None:

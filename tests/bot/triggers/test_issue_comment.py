@@ -150,6 +150,13 @@ def test_a_name_that_no_repository_can_have_is_no_payload(name: str) -> None:
             read(**{place: name})
 
 
+@pytest.mark.parametrize("number", [0, -1, 2**63, 2**70, 1.0, "1", True, None])
+@pytest.mark.parametrize("place", ["comment__id", "repository__id", "issue__number", "sender__id", "installation__id"])
+def test_w17_a_number_that_no_column_takes_is_no_payload(place: str, number: object) -> None:
+    with pytest.raises(ValidationError):
+        read(**{place: number})
+
+
 # A value of every other kind, with numbers that no database column takes.
 @pytest.mark.parametrize("put", [..., None, "x", "\ud800\0", -1, 2**70, 1.5, True, [], {}, [{}]], ids=repr)
 @pytest.mark.parametrize(
