@@ -59,6 +59,10 @@ def closed(hook: Callable[[Egress, Any], Any]) -> Callable[[Egress, Any], Any]:
     return at_once
 
 
+class TooLong(Exception):
+    """A request body above its bound."""
+
+
 class Allowed:
     """What is remembered of one allowed request until it ends."""
 
@@ -158,7 +162,11 @@ class Egress:
         flow.request.stream = self._counted(flow, allowed)
 
     def _counted(self, flow: http.HTTPFlow, allowed: Allowed) -> Callable[[bytes], bytes]:
-        """The body goes on as it comes; above its bound the connection ends, and upstream sees half a request."""
+        """The body goes on as it comes; above its bound the connection ends, and upstream sees half a request.
+
+        Raising is what ends it: mitmproxy stops in the middle of what it was doing, so not even an end of the body
+        that has come already goes upstream.
+        """
 
         def count(chunk: bytes) -> bytes:
             allowed.body_left -= len(chunk)
@@ -168,7 +176,7 @@ class Egress:
             self._say(allowed.listener, "BODY", allowed.upstream.host, "", reason, 413)
             if (door := self._door(flow)) is not None:
                 door.refuse(413, reason)
-            return b""
+            raise TooLong
 
         return count
 
@@ -236,19 +244,21 @@ class Egress:
             allowed.answer = Answer(response.status_code, response.headers.get("content-type", ""))
         response.stream = self._passed(flow, scrubber, allowed.answer)
 
-    def _passed(self, flow: http.HTTPFlow, scrubber: Scrubber, answer: Answer | None) -> Callable[[bytes], bytes]:
-        """Every chunk goes on at once, without our secrets. mitmproxy ends with an empty one."""
+    def _passed(self, flow: http.HTTPFlow, scrubber: Scrubber, answer: Answer | None) -> Callable[[bytes], list[bytes]]:
+        """Every chunk goes on at once, without our secrets. mitmproxy ends with an empty one.
 
-        def pass_on(chunk: bytes) -> bytes:
+        Nothing is a list of nothing here: mitmproxy would write an empty chunk, and that ends a chunked body.
+        """
+
+        def pass_on(chunk: bytes) -> list[bytes]:
             try:
-                if not chunk:
-                    return scrubber.finish()
                 if answer is not None:
                     answer.feed(chunk)
-                return scrubber.feed(chunk)
+                clean = scrubber.feed(chunk) if chunk else scrubber.finish()
+                return [clean] if clean else []
             except Exception as error:
                 self.shut(flow, error)
-                return b""
+                return []
 
         return pass_on
 

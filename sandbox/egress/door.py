@@ -81,6 +81,11 @@ class Door:
         self._closed = True
         self._writer.transport.abort()
 
+    def end(self) -> None:
+        """Close because something broke. One that has been refused is closing already, and may still read why."""
+        if not self._refused:
+            self.cut()
+
     async def read(self, size: int) -> bytes:
         if self._refused:
             return b""

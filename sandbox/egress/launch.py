@@ -94,7 +94,7 @@ class Trouble(logging.Handler):
         kind = record.exc_info[0] if record.exc_info else None
         self._journal.trouble(record.name, kind.__name__ if kind is not None else "error")
         if (door := self._doors.get(getattr(record, "client", None))) is not None:
-            door.cut()
+            door.end()
 
 
 def too_old(found: dict[str, tuple[int, ...]]) -> str:

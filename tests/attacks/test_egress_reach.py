@@ -238,15 +238,28 @@ def test_e26_a_refused_body_is_not_sent_not_kept_and_not_waited_for(egress: Egre
 
 
 def test_e26_a_body_that_grows_above_its_bound_is_cut_and_never_complete(egress: Egress, model: StandIn) -> None:
-    """Chunked, so that the head cannot tell its length."""
-    head = post("/v1/messages", b"").replace(b"content-length: 0", b"transfer-encoding: chunked")
-    length = 40 * 2**20
+    """Chunked, so that the head cannot tell its length; and with a length that is told, which needs no body at all."""
+    length = 33 * 2**20
+    chunked = post("/v1/messages", b"").replace(b"content-length: 0", b"transfer-encoding: chunked")
     announced = post("/v1/messages", b"").replace(b"content-length: 0", b"content-length: %d" % length)
-    answers = egress.talk(Exchange(head + b"%x\r\n" % length, zeros=length), Exchange(announced, zeros=length))
-    assert answers[0].status == 413
-    assert answers[1].status == 413
+    answers = egress.talk(
+        Exchange(chunked + b"%x\r\n" % length, zeros=length, last=b"\r\n0\r\n\r\n"), Exchange(announced, zeros=2**20)
+    )
+    assert [answer.status for answer in answers] == [413, 413]
+    model.settle()
+    assert model.connections == 1, "the first, because its head said nothing"
     assert model.requests == []
     assert [fact["status"] for fact in egress.verdicts() if fact["status"] == 413][-2:] == [413, 413]
+
+
+def test_e26_the_end_of_a_body_that_is_too_long_is_not_sent_either(egress: Egress, model: StandIn) -> None:
+    """The bound is passed and the body ended within one piece of what the egress reads."""
+    length = 32 * 2**20 + 1
+    head = post("/v1/messages", b"").replace(b"content-length: 0", b"transfer-encoding: chunked")
+    answer = egress.say(head + b"%x\r\n" % length, zeros=length, last=b"\r\n0\r\n\r\n")
+    assert answer.status == 413
+    model.settle()
+    assert model.requests == []
 
 
 def test_e29_an_endless_head_is_cut(egress: Egress, model: StandIn) -> None:

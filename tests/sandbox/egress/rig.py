@@ -74,11 +74,13 @@ class StandIn:
         self.requests: list[Arrived] = []
         self.connections = 0
         self.raw = bytearray()
+        self._open = 0
+        self._changed = threading.Condition()
         stand_in = self
 
         class Handler(socketserver.StreamRequestHandler):
             def handle(self) -> None:
-                stand_in.connections += 1
+                stand_in.counted(+1)
                 with contextlib.suppress(OSError, ValueError):
                     if tls is not None:
                         self.request = tls.wrap_socket(self.request, server_side=True)
@@ -91,6 +93,7 @@ class StandIn:
                 with contextlib.suppress(OSError):
                     super().finish()
                 self.request.close()
+                stand_in.counted(-1)
 
         class Server(socketserver.ThreadingTCPServer):
             daemon_threads = True
@@ -133,6 +136,17 @@ class StandIn:
                     raise ValueError("cut")
                 body += piece
         return body
+
+    def counted(self, step: int) -> None:
+        with self._changed:
+            self._open += step
+            self.connections += step > 0
+            self._changed.notify_all()
+
+    def settle(self) -> None:
+        """Until every connection that was made has ended, so that what arrives late is seen too."""
+        with self._changed:
+            assert self._changed.wait_for(lambda: self._open == 0, READY_SECONDS), "a connection that does not end"
 
     def forget(self) -> None:
         self.requests.clear()
@@ -265,6 +279,8 @@ class Exchange:
     send: bytes
     to: str = "agent/model.sock"
     zeros: int = 0
+    """So many bytes of zero after it, and ``last`` after those."""
+    last: bytes = b""
     until: bytes = b""
     then: Exchange | None = None
     """Made on a connection of its own as soon as ``then_when`` has come."""
@@ -274,9 +290,11 @@ class Exchange:
 
     def spoken(self) -> dict[str, Any]:
         parts: list[Any] = [base64.b64encode(self.send).decode()]
+        if self.zeros:
+            parts += [{"zeros": self.zeros}, base64.b64encode(self.last).decode()]
         return {
             "to": self.to,
-            "send": parts + ([{"zeros": self.zeros}] if self.zeros else []),
+            "send": parts,
             "until": base64.b64encode(self.until).decode(),
             "then": self.then.spoken() if self.then else None,
             "seconds": self.seconds,

@@ -17,7 +17,8 @@ PAIR = base64.b64encode(f"x-access-token:{TOKEN}".encode())
     [
         "Authorization", "x-api-key", "X-Goog-Api-Key", "api-key", "Cookie", "Proxy-Authorization",
         "cf-aig-authorization", "anthropic-api-key", "x-anthropic-token", "x-stainless-secret",
-        "X-HTTP-Method-Override", "X-Forwarded-For", "Forwarded", "Connection", "Upgrade", "TE", "Host", "Accept-Encoding", "Transfer-Encoding ", "X-Original-URL",
+        "X-HTTP-Method-Override", "X-Forwarded-For", "Forwarded", "Connection", "Upgrade", "TE", "Host",
+        "Accept-Encoding", "Transfer-Encoding ", "X-Original-URL",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("listener", ["model", "git"])
