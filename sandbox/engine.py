@@ -39,7 +39,7 @@ class Refused(Unreachable):
         self.status = status
 
 
-class Differs(Exception):
+class Differs(Refused):
     """What the engine made is not what was planned. It has been removed again: nothing may run in it."""
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sandbox.context import Context
-from sandbox.engine import STDERR, STDOUT, Plan, Refused, Stream
+from sandbox.engine import STDERR, STDOUT, Gone, Plan, Refused, Stream
 from sandbox.engines import plan
 from sandbox.engines.names import images_volume
 
@@ -39,7 +39,7 @@ async def run(context: Context, what: Plan, *, seconds: float, most_bytes: int) 
     A leftover of the same name is removed first. Raises ``HelperFailed`` where it takes longer than ``seconds`` or
     answers more than ``most_bytes``.
     """
-    await create_anew(context, what)
+    await _create_anew(context, what)
     return await run_created(context, what, seconds=seconds, most_bytes=most_bytes)
 
 
@@ -53,12 +53,14 @@ async def run_created(context: Context, what: Plan, *, seconds: float, most_byte
             exit_code = await _exit_code(context, what.name)
     except TimeoutError as error:
         raise HelperFailed(f"it did not end within {seconds:.0f} s") from error
+    except Gone as error:
+        raise HelperFailed(f"something was removed under it ({error})") from error
     finally:
         context.remove_later(what.name)
     return Ran(exit_code, stdout, stderr)
 
 
-async def create_anew(context: Context, what: Plan) -> None:
+async def _create_anew(context: Context, what: Plan) -> None:
     """Create; a leftover of the same name (of a process that was killed) is removed first."""
     try:
         await context.engine.create(what)
@@ -67,6 +69,8 @@ async def create_anew(context: Context, what: Plan) -> None:
             raise
         await context.engine.remove(what.name)
         await context.engine.create(what)
+    except Gone as error:
+        raise HelperFailed(f"its image is gone ({error})") from error
 
 
 async def store(context: Context, sandbox: str, *command: str) -> dict[str, Any]:

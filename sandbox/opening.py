@@ -20,9 +20,11 @@ from sandbox.state import StateDir
 DEFAULT_RUNTIME = "runc"
 
 
-async def open_context(settings: Settings, agents: Mapping[str, Agent], clock: Callable[[], float]) -> Context:
-    """Raises ``Unreachable``, or ``RuntimeError`` with what to do."""
-    engine = await DockerEngine.open(settings.docker_host)
+async def open_context(
+    settings: Settings, agents: Mapping[str, Agent], clock: Callable[[], float], seconds: float
+) -> Context:
+    """``seconds``: for one answer of the engine. Raises ``Unreachable``, or ``RuntimeError`` with what to do."""
+    engine = await DockerEngine.open(settings.docker_host, seconds)
     try:
         ground = _ground(settings, await engine.host())
         images = await _images(engine, settings, agents)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from sandbox import PrepareFailed, Unreachable
 from sandbox.agents import Agent
 from sandbox.context import Context, boot_id
-from sandbox.engine import Gone, Plan
+from sandbox.engine import Differs, Gone, Plan
 from sandbox.engines import names as things
 from sandbox.engines import plan
 from sandbox.helpers import HelperFailed, json_object, run_created, store
@@ -86,6 +86,8 @@ def _told(error: Exception) -> Exception:
         return PrepareFailed(Reason.EGRESS_LOST, f"The way out could not be set up: {first}.")
     if isinstance(first, HelperFailed):
         return PrepareFailed(Reason.DISK_FULL, f"The workspace could not be made: {first}.")
+    if isinstance(first, Differs):  # asking again would not help
+        return PrepareFailed(Reason.LOST, f"The sandbox would not have been as strict as it must be: {first}.")
     if isinstance(first, Gone):  # of what this very preparation made or named
         return Unreachable(f"something was removed during the preparation: {first}")
     return first
@@ -106,6 +108,7 @@ async def _make(made: Made) -> Ready:
         volumes.create_task(engine.make_volume(things.socket_volume(names, "sock-agent")))
         volumes.create_task(engine.make_volume(things.socket_volume(names, "sock-fetch")))
         volumes.create_task(engine.make_volume(things.inputs_volume(names)))
+        volumes.create_task(engine.make_network(names.network, things.labels(names.instance, "", "network")))
     async with AsyncExitStack() as stack:
         async with asyncio.TaskGroup() as group:
             way_out = group.create_task(_way_out(made, stack), name="way out")

@@ -18,6 +18,7 @@ from sandbox.clear import clear, everyone, traces, uninstall
 from sandbox.collect import collect, gone
 from sandbox.context import Context, boot_id
 from sandbox.engine import Gone, Look
+from sandbox.engines.docker import CALL_SECONDS
 from sandbox.job import Handle, Job, Outcome, Phase, Reason, Secrets, Status
 from sandbox.opening import open_context
 from sandbox.prepare import prepare
@@ -34,14 +35,17 @@ _log = logging.getLogger(__name__)
 
 
 async def open_local(
-    settings: Settings, agents: Mapping[str, Agent] = AGENTS, clock: Callable[[], float] = time.time
+    settings: Settings,
+    agents: Mapping[str, Agent] = AGENTS,
+    clock: Callable[[], float] = time.time,
+    answer_seconds: float = CALL_SECONDS,
 ) -> Service:
-    """Connect to the engine and find the images.
+    """Connect to the engine, which has ``answer_seconds`` for each of its answers, and find the images.
 
     Raises ``Unreachable`` where no engine answers, ``RuntimeError`` with what to do where an image or the wanted
     runtime is missing.
     """
-    return Service(await open_context(settings, agents, clock))
+    return Service(await open_context(settings, agents, clock, answer_seconds))
 
 
 class Service:

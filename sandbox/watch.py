@@ -60,16 +60,15 @@ class Watch:
         """The agent's progress, and the kill that is due if any."""
         watched = self._watched.setdefault(sandbox, Watched(agent.reader()))
         names = self._context.names(sandbox)
-        async with asyncio.TaskGroup() as group:
-            egress = group.create_task(self._context.engine.look(names.of("egress")))
-            group.create_task(self._read(watched, names.of("agent")))
+        engine = self._context.engine
+        egress, _ = await asyncio.gather(engine.look(names.of("egress")), self._read(watched, names.of("agent")))
         now = self._context.clock()
         if watched.reader.final and watched.final_seen is None:
             watched.final_seen = now
         view = View(
             elapsed=now - started_at,
             wall=wall,
-            egress_runs=_runs(egress.result()),
+            egress_runs=_runs(egress),
             since_final=None if watched.final_seen is None else now - watched.final_seen,
         )
         return watched.reader.progress, decide(view)

@@ -35,6 +35,7 @@ from sandbox.watch import GRACE_SECONDS
 from tests.engine import Images
 from tests.local_sandbox import bundle, local_sandbox, settings_for
 from tests.scripted import ASK, GOOD, SAY_DONE, agents, loop_files
+from tests.valve import Valve
 
 pytestmark = pytest.mark.engine
 
@@ -467,3 +468,29 @@ async def test_an_instance_can_be_uninstalled_once_it_is_empty(
         assert docker_client.api.networks(filters=wanted) == []
         assert not docker_client.api.volumes(filters=wanted)["Volumes"]
     bench.settings = bench.settings.model_copy(update={"instance": bench.settings.instance.removesuffix("-u")})
+
+
+async def test_an_engine_that_hangs_is_unreachable_and_nothing_is_concluded_from_it(
+    bench: Bench, tmp_path: Path, engine_host: str
+) -> None:
+    """Unknown is not absent: not lost, not ended; once it answers again the task is where it was."""
+    if not engine_host.startswith("unix://"):
+        pytest.skip("the engine is not on a Unix socket")
+    with Valve(tmp_path / "engine.sock", engine_host.removeprefix("unix://")) as valve:
+        settings = bench.settings.model_copy(update={"docker_host": f"unix://{valve.path}"})
+        service = await open_local(settings, agents=agents("sleep 1000"), answer_seconds=10.0)
+        await bench.started(service)
+        valve.shut()
+        calls = [
+            service.status(bench.handle),
+            service.wait(bench.handle, 5),
+            service.outcome(bench.handle),
+            service.handles(),
+        ]
+        async with asyncio.timeout(BOUND):
+            answers = await asyncio.gather(*calls, return_exceptions=True)
+        assert [type(answer) for answer in answers] == [Unreachable] * 4
+        valve.open()
+        assert (await service.status(bench.handle)).phase is Phase.RUNNING
+        await service.cancel(bench.handle, Reason.CANCELLED)
+        await service.close()

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import secrets
-import socket
 import tarfile
-import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 
@@ -21,6 +19,7 @@ from sandbox.engines.docker import DockerEngine, moment
 from sandbox.engines.hardening import Ground, container, mount
 from sandbox.engines.names import Names
 from tests.engine import Images, sweep
+from tests.valve import Valve
 
 pytestmark = pytest.mark.engine
 
@@ -367,52 +366,6 @@ async def test_an_engine_that_hangs_is_unreachable_in_time(tmp_path: Path, engin
             answers = await asyncio.gather(*calls * 3, return_exceptions=True)
         assert {type(answer) for answer in answers} == {Unreachable}
         await engine.close()
-
-
-class Valve:
-    """Passes connections of a Unix socket on to another, until it is shut: then nothing moves and nothing closes."""
-
-    def __init__(self, path: Path, target: str) -> None:
-        self.path, self._target = path, target
-        self._open = threading.Event()
-        self._open.set()
-        self._sockets: list[socket.socket] = []
-
-    def __enter__(self) -> Valve:
-        self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind(str(self.path))
-        self._listener.listen(64)
-        threading.Thread(target=self._accept, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._open.set()
-        for one in (self._listener, *self._sockets):
-            one.close()
-
-    def shut(self) -> None:
-        self._open.clear()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                near, _ = self._listener.accept()
-            except OSError:
-                return
-            far = socket.socket(socket.AF_UNIX)
-            far.connect(self._target)
-            self._sockets += [near, far]
-            for source, target in ((near, far), (far, near)):
-                threading.Thread(target=self._pass, args=(source, target), daemon=True).start()
-
-    def _pass(self, source: socket.socket, target: socket.socket) -> None:
-        try:
-            while piece := source.recv(65536):
-                self._open.wait()
-                target.sendall(piece)
-            target.shutdown(socket.SHUT_WR)
-        except OSError:
-            return
 
 
 @pytest.mark.parametrize(

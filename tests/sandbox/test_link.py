@@ -1,0 +1,97 @@
+"""The line to an egress: what it says is waited for with a bound, whatever it says."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from sandbox import Gateway, GitHost, Secrets, Settings, Unreachable
+from sandbox.engine import STDERR, STDOUT
+from sandbox.link import EgressFailed, Link, first_line
+
+
+class Scripted:
+    """An attached stream: gives what was put in, then its end or an error."""
+
+    def __init__(self) -> None:
+        self.pieces: asyncio.Queue[tuple[int, bytes] | Exception | None] = asyncio.Queue()
+        self.written: list[bytes] = []
+
+    async def write(self, data: bytes) -> None:
+        self.written.append(data)
+
+    async def read(self) -> tuple[int, bytes] | None:
+        piece = await self.pieces.get()
+        if isinstance(piece, Exception):
+            raise piece
+        return piece
+
+
+@pytest.fixture
+async def stream() -> Scripted:
+    return Scripted()
+
+
+@pytest.fixture
+async def link(stream: Scripted) -> AsyncIterator[Link]:
+    made = Link(stream)
+    yield made
+    made.close()
+
+
+async def test_an_event_in_pieces_is_seen(stream: Scripted, link: Link) -> None:
+    for piece in (b'nonsense\n{"seq":1,"ev', b'ent":"rea', b'dy"}\n[1]\n{"event":{}}\n'):
+        stream.pieces.put_nowait((STDOUT, piece))
+    await link.event("ready", 5)
+    await link.event("ready", 5)
+
+
+async def test_what_is_said_on_stderr_is_no_event(stream: Scripted, link: Link) -> None:
+    stream.pieces.put_nowait((STDERR, b'{"event":"ready"}\n'))
+    with pytest.raises(EgressFailed, match="not ready after"):
+        await link.event("ready", 0.05)
+
+
+async def test_its_end_is_told_with_its_last_words(stream: Scripted, link: Link) -> None:
+    stream.pieces.put_nowait((STDOUT, b'{"seq":1,"event":"fatal","words":"the policy is no object"}\n'))
+    stream.pieces.put_nowait(None)
+    with pytest.raises(EgressFailed, match="it ended: the policy is no object"):
+        await link.event("ready", 5)
+
+
+async def test_a_broken_connection_ends_the_wait(stream: Scripted, link: Link) -> None:
+    stream.pieces.put_nowait(Unreachable("broke"))
+    with pytest.raises(EgressFailed, match="it ended"):
+        await link.event("ready", 5)
+
+
+async def test_an_endless_line_takes_no_memory_and_hides_nothing_after_it(stream: Scripted, link: Link) -> None:
+    for _ in range(50):
+        stream.pieces.put_nowait((STDOUT, b"x" * 65_536))
+    stream.pieces.put_nowait((STDOUT, b'\n{"event":"ready"}\n'))
+    await link.event("ready", 5)
+
+
+async def test_an_order_is_one_line(stream: Scripted, link: Link) -> None:
+    await link.send({"do": "drop-fetch"})
+    assert stream.written == [b'{"do": "drop-fetch"}\n']
+
+
+def test_the_first_line_holds_policy_and_secrets_and_nothing_else(tmp_path: Path) -> None:
+    settings = Settings(
+        state_dir=tmp_path,
+        gateway=Gateway(base_url="https://m.example/v1", key=SecretStr("K"), header="authorization"),
+        git_host=GitHost(base_url="https://git.example"),
+    )
+    line = first_line(settings, "octo/hello", Secrets(fetch_token=SecretStr("T")))
+    assert line["secrets"] == {"model": "K", "fetch": "T"}
+    assert line["policy"]["git"]["repository"] == "octo/hello"
+    assert line["policy"]["model"]["header"] == "authorization"
+    assert "K" not in json.dumps(line["policy"])
+    assert first_line(settings, None, Secrets())["policy"]["git"] is None
+    assert first_line(settings, None, Secrets())["secrets"]["fetch"] == ""

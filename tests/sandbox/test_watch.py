@@ -1,0 +1,28 @@
+"""When a running agent is over: decided from one look."""
+
+from __future__ import annotations
+
+import pytest
+
+from sandbox.verdict import Kill
+from sandbox.watch import GRACE_SECONDS, View, decide
+
+FINE = {"elapsed": 10.0, "wall": 100.0, "egress_runs": True, "since_final": None}
+
+
+@pytest.mark.parametrize(
+    ("name", "seen", "due"),
+    [
+        ("it works", {}, None),
+        ("its time is over", {"elapsed": 100.0}, Kill.DEADLINE),
+        ("its way out is dead", {"egress_runs": False}, Kill.EGRESS_LOST),
+        ("late with a dead way out", {"elapsed": 100.0, "egress_runs": False}, Kill.DEADLINE),
+        ("it has just finished", {"since_final": 0.0}, None),
+        ("it has just finished, and its way out is dead", {"since_final": 1.0, "egress_runs": False}, None),
+        ("b91: it has finished long ago", {"since_final": GRACE_SECONDS}, Kill.FINISHED),
+        ("it has finished long ago and is late", {"since_final": GRACE_SECONDS, "elapsed": 200.0}, Kill.FINISHED),
+        ("it finished at the last moment", {"since_final": 1.0, "elapsed": 100.0}, Kill.DEADLINE),
+    ],
+)
+def test_decision(name: str, seen: dict[str, float], due: Kill | None) -> None:
+    assert decide(View(**{**FINE, **seen})) is due  # type: ignore[arg-type]
