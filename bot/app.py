@@ -36,6 +36,9 @@ REOPEN_SECONDS = 5.0
 CLOSE_CONNECTIONS_SECONDS = 0.5
 CLOSE_SECONDS = 0.6
 
+STUCK = "stuck"
+"""The loop has not looked at the queue for a minute: the database hangs, most likely."""
+
 Opener = Callable[[str, Settings], Awaitable[Sandbox]]
 
 
@@ -60,11 +63,15 @@ def make_app(
     wake: Callable[[], None],
     health: Callable[[], str],
 ) -> web.Application:
-    """The routes. ``health`` says ``ok`` or, in one word, what is the matter."""
+    """The routes. ``health`` says ``ok``, ``starting`` or ``stuck``.
+
+    A server that is starting is a healthy one: it stores what comes. A proxy that kept webhooks from it until the
+    engine answers would lose them.
+    """
 
     async def healthz(_: web.Request) -> web.Response:
         state = health()
-        return web.json_response({"status": state}, status=200 if state == "ok" else 503)
+        return web.json_response({"status": state}, status=503 if state == STUCK else 200)
 
     app = web.Application()
     receive = make_webhook(
@@ -179,7 +186,9 @@ class Server:
             self.runner.wake()
 
     def _health(self) -> str:
-        return "ok" if self.runner is not None and self.runner.alive() else "starting"
+        if self.runner is None or not self.runner.began():
+            return "starting"
+        return "ok" if self.runner.alive() else STUCK
 
 
 @asynccontextmanager

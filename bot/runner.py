@@ -62,6 +62,10 @@ class Runner:
         """Whether the loop has looked at the queue lately."""
         return not self._stopping and self.world.clock.now() - self._stepped_at < STUCK_SECONDS
 
+    def began(self) -> bool:
+        """Whether the loop has looked at the queue at all."""
+        return self._stepped_at > 0
+
     async def run(self) -> None:
         """Step until stopped. An error of one step is logged, and the next step comes all the same."""
         while not self._stopping:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from bot.comments import fetching, help_text, not_on_pull_requests, queued
+from bot.comments import fetching, help_text, not_on_pull_requests, queued, refused
 from bot.github import GitHubRefused, GitHubUnavailable
 from bot.permissions import Decision, Facts, Refusal, decide
 from bot.steps import talk
@@ -63,10 +63,15 @@ async def permission(world: World, task: Task) -> Decision:
 
 
 async def refuse(world: World, task: Task, decision: Decision) -> Task:
-    """One quiet reaction at most: a sentence for everyone who asks would let anybody make the bot talk."""
+    """One quiet reaction at most: a sentence for everyone who asks would let anybody make the bot talk.
+
+    Where there is a status comment already (he might, and now may not), it says so instead of "queued" for ever.
+    """
     _log.info("task %s: refused: %s", task.task_id, decision.reason)
     if not decision.silent:
         await talk.react(world, task, NO)
+    if decision.reason is not None:
+        await talk.edit(world, task, refused(decision.reason))
     return await world.store.finish(task, "refused")
 
 

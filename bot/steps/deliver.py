@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from bot import jobs, publish
 from bot.comments import could_not_begin, failed_to_prepare, marked, marker, result
@@ -42,7 +43,7 @@ async def _post(world: World, task: Task) -> tuple[Task, bool]:
     steps = publish.plan(
         thread=request.thread,
         comment_id=task.status_comment_id,
-        body=body_of(task.task_id, outcome),
+        body=safely(body_of, task.task_id, outcome),
         marker=marker(task.task_id, RESULT),
     )
     done = await publish.perform(
@@ -69,6 +70,17 @@ def body_of(task_id: str, outcome: Outcome | None) -> str:
     if outcome.reason is Reason.LOST:
         return marked(could_not_begin(outcome.error), task_id, RESULT)
     return marked(failed_to_prepare(outcome.reason, outcome.error), task_id, RESULT)
+
+
+def safely(render: Callable[[str, Outcome | None], str], task_id: str, outcome: Outcome | None) -> str:
+    """What ``render`` makes of it; where that fails, a result without any of the agent's text. Somebody waits."""
+    try:
+        return render(task_id, outcome)
+    except Exception:
+        _log.exception("task %s: the result cannot be shown whole", task_id)
+    note = "An error of this bot kept the whole result from being shown here; it is stored."
+    known = outcome or jobs.not_prepared(Reason.LOST, "")
+    return result(task_id, Outcome(state=known.state, reason=known.reason, notes=(note,)), RESULT)
 
 
 async def _tidy(world: World, task: Task) -> None:

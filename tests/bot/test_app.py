@@ -13,6 +13,7 @@ import pytest
 from bot.app import REOPEN_SECONDS, Server, StartError, serving
 from bot.config import ConfigError
 from bot.demo.github import Failure, Issue, LocalGitHub, Repository
+from bot.runner import STUCK_SECONDS
 from bot.store import StoreError
 from sandbox import Unreachable
 from tests.bot.eventually import eventually, eventually_is
@@ -71,13 +72,27 @@ async def test_w22_b26_webhook_is_answered_at_once_while_engine_and_github_hang(
             assert time.monotonic() - began < 0.5
         assert [delivery.status for delivery in local.deliveries] == [202] * 3
         assert len(await server.store.tasks()) == 3
-        assert await health(server) == (503, "starting")
+        assert await health(server) == (200, "starting")
 
         local.failures.remove(hang)
         sandbox.hang.clear()
         sandbox.changed.set()
         await healthy(server)
         await local.await_comment(lambda c: c.by_app and "+new" in c.body)
+
+
+class Leaping(HandClock):
+    """A minute passes whenever somebody looks: every look of the loop was long ago."""
+
+    def now(self) -> float:
+        self.time += STUCK_SECONDS
+        return self.time
+
+
+async def test_loop_that_hangs_is_reported_as_stuck(tmp_path: Path, local: LocalGitHub) -> None:
+    opener = opener_of(FakeSandbox())
+    async with serving(config_for(tmp_path, local), opener=opener, clock=Leaping()) as server:
+        await eventually_is(lambda: health(server), (503, "stuck"))
 
 
 async def test_engine_that_is_down_at_the_start_is_opened_when_it_comes_up(tmp_path: Path, local: LocalGitHub) -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from bot.demo.github import Failure
 from bot.jobs import not_prepared
-from bot.steps.deliver import GIVE_UP_AFTER, body_of
-from sandbox import Reason, Unreachable
+from bot.steps.deliver import GIVE_UP_AFTER, body_of, safely
+from sandbox import Outcome, Reason, Unreachable
 from tests.bot.fake_sandbox import CHANGED
 from tests.bot.stage import Stage
 
@@ -89,3 +89,12 @@ def test_task_that_never_ran_says_that_no_agent_ran(reason: Reason, words: str) 
 def test_every_body_holds_the_marker_it_is_found_by() -> None:
     for outcome in (None, CHANGED, not_prepared(Reason.DISK_FULL, "")):
         assert "<!-- gofer:abc:result -->" in body_of("abc", outcome)
+
+
+def test_result_that_cannot_be_rendered_is_told_all_the_same() -> None:
+    def broken(task_id: str, outcome: Outcome | None) -> str:
+        raise ZeroDivisionError
+
+    body = safely(broken, "abc", CHANGED)
+    assert "it is stored" in body
+    assert body.endswith("<!-- gofer:abc:result -->")

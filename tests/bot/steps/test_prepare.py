@@ -96,6 +96,8 @@ async def test_permission_that_was_taken_away_while_waiting_counts(stage: Stage)
     await stage.settle()
     _, second = await stage.tasks()
     assert second.ending == "refused"
+    assert not any("Queued" in body for body in stage.said)
+    assert any("may push" in body for body in stage.said)
     assert "-1" in stage.reactions(comment)
     assert stage.sandbox.counts()["prepare"] == 1
 
