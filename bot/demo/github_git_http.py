@@ -20,6 +20,8 @@ CHUNK_BYTES = 64 * 1024
 # http-backend writes its header at once; a repository that needs longer is broken.
 HEADER_SECONDS = 60.0
 MAX_HEADER_BYTES = 16 * 1024
+# From the end of its output to its exit.
+END_SECONDS = 10.0
 
 
 def admit(repository: Repository | None, service: str, authorization: str, state: State, caller: Caller) -> Repository:
@@ -64,6 +66,9 @@ async def serve(request: web.Request, repository: Repository, verb: str) -> web.
         while part := await stdout.read(CHUNK_BYTES):
             await response.write(part)
         await response.write_eof()
+        # It has said all and ends by itself: killing now would reap it behind asyncio's back, which then warns.
+        async with asyncio.timeout(END_SECONDS):
+            await process.wait()
         return response
     finally:
         feeder.cancel()
