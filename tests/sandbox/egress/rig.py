@@ -121,7 +121,7 @@ class StandIn:
         return request
 
     def _body(self, stream: Any, request: Arrived) -> bytes:
-        body = b""
+        body = bytearray()
         if request.header("transfer-encoding") == ["chunked"]:
             while (size := int(stream.readline(), 16)) > 0:
                 body += stream.read(size)
@@ -135,7 +135,7 @@ class StandIn:
                 if not piece:
                     raise ValueError("cut")
                 body += piece
-        return body
+        return bytes(body)
 
     def counted(self, step: int) -> None:
         with self._changed:
