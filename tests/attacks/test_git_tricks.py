@@ -19,6 +19,8 @@ from tests.sandbox.inside.lab import Case, Lab, Result
 pytestmark = pytest.mark.engine
 
 MARK = "PWNED"
+# Each takes less than a second on an idle machine; the lab gives up on one after 60.
+BOUNDED_SECONDS = 50
 EDIT = "echo hidden >> README.md"
 CONFIG_COMMANDS = (
     "core.fsmonitor core.editor core.pager core.sshCommand core.askPass core.gitProxy core.alternateRefsCommand"
@@ -233,7 +235,7 @@ def same_tree(result: Result, base: str, folder: Path, left_out: tuple[bytes, ..
 def test_nothing_ran_in_the_extractor_and_it_was_quick(name: str, results: dict[str, Result]) -> None:
     assert MARK not in results[name].left
     assert results[name].left == []
-    assert results[name].seconds < 25
+    assert results[name].seconds < BOUNDED_SECONDS
     assert results[name].error == ""
 
 

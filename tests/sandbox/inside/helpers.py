@@ -14,7 +14,7 @@ from docker.models.containers import Container
 
 from tests.sandbox.inside.lab import tar
 
-HELPER_SECONDS = 60
+HELPER_SECONDS = 200
 HARDENED: dict[str, Any] = {
     "network_mode": "none",
     "read_only": True,

@@ -22,7 +22,7 @@ def ready(tmp_path: Path) -> tuple[Path, Path]:
     (clean / "data").mkdir(parents=True)
     source = tmp_path / "bundle"
     source.write_bytes(bundle("plain"))
-    fetch.fetch(fetch.Wanted("", None, None, "", 30, source), workspace, clean, Deadline.after(30))
+    fetch.fetch(fetch.Wanted("", None, None, "", 120, source), workspace, clean, Deadline.after(120))
     for side in (workspace, clean):
         (side / "id").write_text("0123456789abcdef")
     return workspace, clean
@@ -30,7 +30,7 @@ def ready(tmp_path: Path) -> tuple[Path, Path]:
 
 def run(ready: tuple[Path, Path], folder: Path) -> extract.Extracted:
     folder.mkdir()
-    return extract.extract(*ready, folder, LIMITS, Deadline.after(30))
+    return extract.extract(*ready, folder, LIMITS, Deadline.after(120))
 
 
 def test_it_works_at_all(ready: tuple[Path, Path], tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ while not os.path.exists("/sock/git.sock"):
 print("ready", flush=True)
 server.serve_forever()
 """
-READY_SECONDS = 30
+READY_SECONDS = 120
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def socket_volume(helpers: Helpers) -> Iterator[str]:
 
 
 def request(**more: object) -> dict[str, bytes]:
-    plain = {"url": "http://127.0.0.1:9002/octo/plain.git", "ref": None, "commit": None, "seconds": 30}
+    plain = {"url": "http://127.0.0.1:9002/octo/plain.git", "ref": None, "commit": None, "seconds": 100}
     return {"fetch.json": json.dumps({**plain, "origin": "https://github.com/octo/plain", **more}).encode()}
 
 
