@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator
 
 import pytest
@@ -81,3 +82,11 @@ async def test_database_of_a_newer_version_is_refused_in_words(url: str) -> None
     engine.dispose()
     with pytest.raises(StoreError, match="newer version of Gofer"):
         await Store.open(url)
+
+
+def test_every_migration_ships_in_the_wheel() -> None:
+    project = tomllib.loads((MIGRATIONS.parent.parent / "pyproject.toml").read_text())
+    patterns = project["tool"]["setuptools"]["package-data"]["bot"]
+    shipped = {path for pattern in patterns for path in MIGRATIONS.parent.glob(pattern)}
+    needed = {path for path in MIGRATIONS.rglob("*.py") if "__pycache__" not in path.parts}
+    assert needed <= shipped
