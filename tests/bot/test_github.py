@@ -154,3 +154,11 @@ async def test_closing_revokes_what_is_kept(github_client: GitHub, github_world:
     await github_client.create_comment(place.where, 1, f"hi {MARK}", MARK)
     await github_client.close()
     assert [token.revoked for token in github_world.state.tokens.values()] == [True, True]
+
+
+async def test_a_refusal_of_our_own_credentials_is_not_a_no_about_the_repository(
+    github_client: GitHub, github_world: LocalGitHub, place: Place
+) -> None:
+    github_world.fail(Failure("apps/create-installation-access-token", 401, times=None))
+    with pytest.raises(GitHubRefused, match="401"):
+        await github_client.serves(place.where)

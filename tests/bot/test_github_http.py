@@ -84,6 +84,7 @@ async def test_no_cookie_is_kept_and_no_proxy_of_the_environment_used() -> None:
 
     async with answering(handler) as url, open_session() as session:
         assert session.trust_env is False
+        url = url.replace("127.0.0.1", "localhost")  # aiohttp's own jar takes cookies of names only
         for _ in range(2):
             await exchange(session, "GET", url, {}, None)
     assert seen == ["", ""]
