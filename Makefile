@@ -17,7 +17,7 @@ WITH_ENGINE := $(SETUP)/with-engine.sh
 # Passed on: make demo ARGS=--real-model, make test ARGS="-k egress"
 ARGS ?=
 
-.PHONY: help demo test test-all lint bench images setup engine postgresql clean
+.PHONY: help demo test test-all lint bench images setup engine test-programs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,10 +25,10 @@ help: ## list the targets
 demo: setup ## one real task end to end: comment in, real container, real agent, diff out
 	@$(WITH_ENGINE) .venv/bin/gofer demo $(ARGS)
 
-test: lint setup postgresql ## lint and the tests, without the slow ones
+test: lint setup test-programs ## lint and the tests, without the slow ones
 	@$(WITH_ENGINE) $(PYTHON) -m pytest -m "not slow" $(ARGS)
 
-test-all: lint setup postgresql ## lint and all tests
+test-all: lint setup test-programs ## lint and all tests
 	@$(WITH_ENGINE) $(PYTHON) -m pytest $(ARGS)
 
 bench: setup ## measure, and print the figures with this machine's name
@@ -51,8 +51,8 @@ setup: images ## virtual environment, Docker Engine and images
 engine: .venv/gofer-ready
 	@$(SETUP)/engine.sh
 
-postgresql:
-	@$(SETUP)/postgresql.sh
+test-programs:
+	@$(SETUP)/test-programs.sh
 
 .venv/gofer-ready: deploy/requirements.txt pyproject.toml $(SETUP)/venv.sh
 	@$(SETUP)/venv.sh
