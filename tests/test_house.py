@@ -12,6 +12,11 @@ ROOT = Path(__file__).parent.parent
 
 # Pure: no I/O, no clock, no environment (design.md, "Direction").
 PURE = [
+    "bot/triggers/shape.py",
+    "bot/triggers/issue_comment.py",
+    "bot/live_text.py",
+    "bot/signature.py",
+    "bot/strict_json.py",
     "bot/commands.py",
     "bot/comments.py",
     "bot/inert.py",

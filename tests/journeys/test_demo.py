@@ -66,7 +66,7 @@ async def test_run_prints_the_diff_and_exits_as_documented(
     tmp_path: Path,
 ) -> None:
     bundle(tmp_path, {"README.md": b"# Here\n"})
-    (repo,) = tmp_path.iterdir()
+    (repo,) = tmp_path.iterdir()  # noqa: ASYNC240
     settings = settings_for(engine_host, images.prefix, nothing_left_behind, tmp_path / "unused")
     async with local_sandbox(docker_client, settings, scenario=scenario) as local:
         status, out, err = await gofer(
