@@ -379,8 +379,13 @@ def _request(flow: http.HTTPFlow) -> Request:
         has_body="transfer-encoding" in fields or length not in ("", "0"),
         length=int(length) if length.isdecimal() else None,
         content_type=fields.get("content-type", ""),
-        content_encoding=fields.get("content-encoding", ""),
+        content_encoding=fields.get("content-encoding", "") or _hidden(fields.get("transfer-encoding", "")),
     )
+
+
+def _hidden(transfer_encoding: str) -> str:
+    """``gzip, chunked`` is an encoded body under another header's name."""
+    return "" if transfer_encoding.lower() == "chunked" else transfer_encoding
 
 
 def _unwanted(response: http.Response) -> str:

@@ -17,7 +17,6 @@ import signal
 import sys
 import time
 import types
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
@@ -150,8 +149,9 @@ def parse(line: bytes) -> tuple[policy.Policy, headers.Credentials]:
 def make_master(loop: asyncio.AbstractEventLoop) -> Master:
     """mitmproxy with the two of its own addons that it cannot do without. Raises where an option did not take."""
     master = Master(options.Options(), event_loop=loop)
-    master.addons.add(Core(), Proxyserver())
-    master.options.update(**OPTIONS)
+    untyped: Any = master
+    untyped.addons.add(Core(), Proxyserver())  # type: ignore[no-untyped-call]
+    untyped.options.update(**OPTIONS)
     wrong = [name for name, value in OPTIONS.items() if getattr(master.options, name) != value]
     if wrong:
         raise RuntimeError(f"options that did not take: {', '.join(wrong)}")
@@ -204,9 +204,9 @@ def _mode(upstream: policy.Upstream | None) -> str:
     return f"reverse:{'https' if upstream.tls else 'http'}://{host}:{upstream.port}"
 
 
-async def open_doors(doors: Doors, proxy: Proxyserver, rules: policy.Policy, sockets: Mapping[str, Path]) -> None:
+async def open_doors(doors: Doors, proxy: Proxyserver, rules: policy.Policy) -> None:
     modes = {"model": _mode(rules.model), "general": "regular", "git": _mode(rules.git)}
-    for listener, path in sockets.items():
+    for listener, path in SOCKETS.items():
         # Never started, so it listens nowhere: it only makes the handler of a connection that a door accepted.
         instance: ServerInstance[Any] = ServerInstance.make(modes[listener], proxy)
 
@@ -216,28 +216,25 @@ async def open_doors(doors: Doors, proxy: Proxyserver, rules: policy.Policy, soc
         await doors.listen(listener, path, serve)
 
 
-async def run(
-    rules: policy.Policy, credentials: headers.Credentials, rest: bytes, journal: Journal, sockets: Mapping[str, Path]
-) -> None:
+async def run(rules: policy.Policy, credentials: headers.Credentials, rest: bytes, journal: Journal) -> None:
     """Until SIGTERM. Raises, and so ends the process, where anything that everything hangs on has died."""
     loop = cast(PinnedLoop, asyncio.get_running_loop())
     doors = Doors()
     logging.basicConfig(level=logging.ERROR, handlers=[Trouble(journal, doors)], force=True)
     master = make_master(loop)
+    addons: Any = master.addons
     egress = Egress(rules, credentials, journal, doors, loop, trust(rules))
-    master.addons.add(egress)
+    addons.add(egress)
     loop.add_signal_handler(signal.SIGTERM, master.shutdown)
-    proxy = cast(Proxyserver, master.addons.get("proxyserver"))
-    await open_doors(doors, proxy, rules, sockets)
+    proxy = cast(Proxyserver, addons.get("proxyserver"))
+    await open_doors(doors, proxy, rules)
     Orders(loop, 0, rest, egress, journal)
     journal.ready()
     await master.run()
 
 
-def main(
-    sockets: Mapping[str, Path] = SOCKETS, wrap: Callable[[policy.Policy], policy.Policy] = lambda it: it
-) -> NoReturn:
-    """``sockets`` and ``wrap`` are for tests: other paths, and a policy that misbehaves."""
+def main() -> NoReturn:
+    """Exit status 1 with a last line in the journal where it cannot start or cannot go on; 0 after SIGTERM."""
     journal = Journal()
     try:
         harden()
@@ -251,7 +248,7 @@ def main(
         sys.exit(1)
     try:
         with asyncio.Runner(loop_factory=PinnedLoop) as runner:
-            runner.run(run(wrap(rules), credentials, rest, journal, sockets))
+            runner.run(run(rules, credentials, rest, journal))
     except Exception as error:
         journal.fatal(str(error) if isinstance(error, ValueError) else f"ended by {type(error).__name__}")
         sys.exit(1)

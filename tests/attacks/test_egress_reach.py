@@ -200,6 +200,22 @@ def test_e20_method_override_headers_do_not_leave(egress: Egress, model: StandIn
     assert names == {"host", "accept-encoding", "content-type", "content-length", "x-api-key"}
 
 
+def test_e26_a_body_that_is_hidden_in_a_coding_is_refused(egress: Egress, model: StandIn) -> None:
+    """Under either header's name; and the two framings that smuggling is made of."""
+    plain = post("/v1/messages", b"")
+    codings = [
+        b"transfer-encoding: gzip, chunked", b"transfer-encoding: deflate, chunked", b"transfer-encoding: gzip",
+        b"transfer-encoding: chunked\r\ncontent-encoding: gzip", b"transfer-encoding: chunked\r\ncontent-length: 2",
+        b"transfer-encoding: chunked, chunked", b"transfer-encoding: xchunked", b"transfer-encoding : chunked",
+        b"content-length: 2\r\ncontent-length: 3", b"content-length: +2", b"content-length: 2, 2",
+    ]  # fmt: skip
+    answers = egress.talk(
+        *(Exchange(plain.replace(b"content-length: 0", coding) + b"2\r\n{}\r\n0\r\n\r\n") for coding in codings)
+    )
+    assert {answer.status for answer in answers} <= {400, 415}
+    assert model.connections == 0
+
+
 def test_e23_an_upgrade_is_refused_and_opens_no_tunnel(egress: Egress, model: StandIn) -> None:
     websocket = (
         "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
