@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
 from sandbox import Unreachable
 from sandbox.context import Context
 from sandbox.engines.names import images_volume, network
 from sandbox.helpers import HelperFailed, store
+from sandbox.job import NAME_PATTERN
 
 STORE_ROLE = "store"
 
@@ -30,7 +32,8 @@ async def everyone(context: Context) -> set[str]:
     if await _has_images(context):
         answer = await _store(context, "", "list")
         devices = {str(name) for name in answer["names"]}
-    return (labelled | folders | devices) - {""}
+    # a folder or label that is no name of ours is somebody else's; a device's name may have been cut at a hyphen
+    return {name for name in labelled | folders | devices if re.fullmatch(NAME_PATTERN, name)}
 
 
 async def clear(context: Context, sandbox: str) -> None:

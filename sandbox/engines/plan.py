@@ -1,7 +1,7 @@
 """What every container of a sandbox is allowed: complete settings per role, as the Docker Engine API takes them.
 
 Pure. With ``hardening`` this is the one place that decides them; the golden files under
-tests/sandbox/engines/golden hold it still. Each setting was tried, one by one, before it was chosen (SECURITY.md).
+tests/sandbox/engines/golden hold it still, and tests/attacks/test_sandbox_inside.py tells what they are worth.
 """
 
 from __future__ import annotations

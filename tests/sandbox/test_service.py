@@ -176,6 +176,35 @@ async def test_progress_is_told_while_it_runs(bench: Bench) -> None:
         await service.cancel(bench.handle, Reason.CANCELLED)
 
 
+async def test_two_sandboxes_at_once_do_not_meet(bench: Bench, tmp_path: Path) -> None:
+    other = Bench(bench.settings, bundle(tmp_path, {"other.txt": b"three\n"}))
+    async with bench.service(f"ls > seen.txt; {ASK}; {SAY_DONE}") as service:
+        try:
+            await asyncio.gather(bench.started(service), other.started(service))
+            mine, theirs = await asyncio.gather(bench.ended(service), other.ended(service))
+            assert await service.handles() == tuple(sorted((bench.handle, other.handle), key=lambda h: h.name))
+        finally:
+            await service.remove(other.handle)
+    assert (mine.state, theirs.state) == (State.SUCCEEDED, State.SUCCEEDED)
+    assert b"+a.txt" in patch(mine)
+    assert b"+other.txt" in patch(theirs)
+    assert b"other.txt" not in patch(mine)
+
+
+@pytest.mark.slow
+async def test_s13_a_flood_on_stdout_is_capped_on_the_host_and_read_in_bounds(
+    bench: Bench, docker_client: docker.DockerClient
+) -> None:
+    # each of the two million lines takes some 70 bytes in the log: 140 MB without the cap
+    async with bench.service(f"yes | head -c 4000000; echo; {ASK}; {SAY_DONE}") as service:
+        await bench.started(service)
+        outcome = await bench.ended(service)
+        log = docker_client.api.inspect_container(bench.container("agent"))["LogPath"]
+    assert outcome.state is State.SUCCEEDED
+    kept = sum(file.stat().st_size for file in Path(log).parent.glob("*-json.log*"))
+    assert kept <= 4 * 17 * 10**6
+
+
 # --- ends -----------------------------------------------------------------------------------------------------------
 
 
