@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import docker
+from docker.models.containers import Container
 
 from sandbox.engines.docker import moment
 from tests.engine import Images, engine_address, sweep
@@ -163,7 +164,7 @@ async def one(w: World, client: docker.DockerClient, watch: Watch, number: int) 
     return Measured(tuple(at - sent for at in stages), posted - died, used)
 
 
-def said_ready(egress: docker.models.containers.Container) -> float:
+def said_ready(egress: Container) -> float:
     """When the egress wrote that it is ready, by the engine's clock (the fetch waits for it inside its container)."""
     for line in egress.logs(timestamps=True).splitlines():
         stamp, _, text = line.partition(b" ")
