@@ -133,8 +133,8 @@ def help_text(word: str = DEFAULT_WORD, mistake: Mistake | None = None) -> str:
     lines = [f"- `{word} {usage}`: {meaning}" for usage, meaning in VERBS.values()]
     rules = (
         "A command starts a line of its own. One command a comment: the first counts. It is taken from people who "
-        "may push to this repository, and from new comments only, not from edits. What the agent changes comes back "
-        "as a diff."
+        "may push to this repository, in a new comment or in one whose author mends it within the hour. What the agent "
+        "changes comes back as a diff."
     )
     text = "\n".join(["**Commands**", "", *lines, "", rules])
     return f"{mistake_text(mistake, word)}\n\n{text}" if mistake else text

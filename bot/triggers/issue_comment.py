@@ -1,12 +1,14 @@
 """``issue_comment``: a command in a new comment on an issue, or in the conversation of a pull request.
 
-Only ``created`` acts. An edited comment need not be its author's words any more, and a deleted one is nobody's.
-The command is read from the signed payload, so no later edit can change it.
+``created`` acts. ``edited`` acts for whoever mends a mistake of his own: only a command where there was none before,
+only by the comment's author, only within an hour. A deleted comment is nobody's words. The command is read from the
+signed payload, so no later edit can change it; who may is asked anew for every request.
 """
 
 from __future__ import annotations
 
 import hashlib
+from datetime import timedelta
 from typing import NamedTuple
 
 from pydantic import Field
@@ -17,6 +19,9 @@ from bot.tasks import Actor, Command, Mistake, Request, Verb
 from bot.triggers.shape import App, Context, Id, Ignored, Installation, Moment, OptionalText, Part, Repo, User
 
 EVENT = "issue_comment"
+
+# Long enough to notice a typo; too short for an old comment, which nobody looks at, to become a command.
+EDIT_WINDOW = timedelta(hours=1)
 
 
 class Action(Part):
@@ -34,7 +39,19 @@ class Comment(Part):
     user: User | None
     body: OptionalText = ""
     created_at: Moment
+    updated_at: Moment
     performed_via_github_app: App | None = None
+
+
+class Before(Part):
+    """What a changed field held before."""
+
+    was: OptionalText = Field(default="", alias="from")
+
+
+class Changes(Part):
+    body: Before | None = None
+    """There only where the text was changed."""
 
 
 class Payload(Action):
@@ -42,6 +59,7 @@ class Payload(Action):
     comment: Comment
     repository: Repo
     sender: User | None = None
+    changes: Changes = Changes()
     installation: Installation | None = None
 
 
@@ -54,14 +72,32 @@ class Asker(NamedTuple):
 
 def parse(payload: object, context: Context, /) -> Request | Ignored:
     """See ``Trigger``."""
-    if Action.model_validate(payload).action != "created":
-        return Ignored("only new comments are read")
+    if Action.model_validate(payload).action not in {"created", "edited"}:
+        return Ignored("only new comments and changed ones are read")
     read = Payload.model_validate(payload)
     asker = _asker(read, context)
     if isinstance(asker, Ignored):
         return asker
     found = commands.parse(read.comment.body, context.word)
-    return Ignored("no command") if found is None else _request(read, asker, found, context)
+    if found is None:
+        return Ignored("no command")
+    if read.action == "edited" and (ignored := _edit(read, found, context)) is not None:
+        return ignored
+    return _request(read, asker, found, context)
+
+
+def _edit(read: Payload, found: Command | Mistake, context: Context) -> Ignored | None:
+    """Why an edit asks for nothing; None where it does."""
+    before = read.changes.body
+    if before is None:
+        return Ignored("the text was not changed")
+    if isinstance(found, Mistake):
+        return Ignored("a mistake is told once")
+    if isinstance(commands.parse(before.was, context.word), Command):
+        return Ignored("a command was there before the edit")
+    if read.comment.updated_at - read.comment.created_at > EDIT_WINDOW:
+        return Ignored("changed more than an hour after it was written")
+    return None
 
 
 def _asker(read: Payload, context: Context) -> Asker | Ignored:

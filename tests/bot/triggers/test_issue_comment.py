@@ -70,9 +70,52 @@ def test_a_comment_on_a_pull_request_is_marked() -> None:
     assert found.is_pull_request
 
 
-@pytest.mark.parametrize("name", ["issue_comment.edited", "issue_comment.deleted"])
-def test_b8_a07_edited_and_deleted_comments_are_not_read(name: str) -> None:
-    assert parse(sample(name), CONTEXT) == Ignored("only new comments are read")
+def test_b8_a_deleted_comment_is_not_read() -> None:
+    assert parse(sample("issue_comment.deleted"), CONTEXT) == Ignored("only new comments and changed ones are read")
+
+
+def edited(before: str, after: str, **changes: Any) -> Request | Ignored:
+    """The sample of an edit: /agnet mended to /agent a second later."""
+    payload = sample("issue_comment.edited")
+    for path, value in ({"changes__body__from": before, "comment__body": after} | changes).items():
+        payload = holed(payload, tuple(path.split("__")), value)
+    return parse(payload, CONTEXT)
+
+
+@pytest.mark.parametrize(
+    "before", ["/agnet fix it", "", "please (/agent fix it)", "> /agent fix it", "/agent --pr fix it"]
+)
+def test_b7_a_typo_that_its_author_mends_is_run(before: str) -> None:
+    found = edited(before, "/agent fix it")
+    assert isinstance(found, Request)
+    assert found.command == Command(verb=Verb.RUN, prompt="fix it")
+
+
+@pytest.mark.parametrize("before", ["/agent fix it", "/agent fix it,", "/agent something else", "/AGENT help"])
+def test_b7_a_command_that_was_there_before_is_not_run_again(before: str) -> None:
+    assert edited(before, "/agent fix it") == Ignored("a command was there before the edit")
+
+
+def test_b7_an_edit_of_another_field_is_nothing() -> None:
+    payload = holed(sample("issue_comment.edited"), ("changes",), {})
+    assert parse(payload, CONTEXT) == Ignored("the text was not changed")
+
+
+def test_b7_an_edit_that_makes_a_mistake_is_not_answered() -> None:
+    assert edited("hello", "please (/agent fix it)") == Ignored("a mistake is told once")
+
+
+def test_a07_a_comment_that_somebody_else_edits_is_not_its_authors_command() -> None:
+    other = {"id": 7, "login": "mallory", "type": "User"}
+    assert edited("hello", "/agent fix it", sender=other) == Ignored("sent by another than its author")
+
+
+@pytest.mark.parametrize(("written", "runs"), [("14:20:22", True), ("14:20:21", False)])
+def test_a07_an_old_comment_does_not_become_a_command(written: str, runs: bool) -> None:
+    found = edited("hello", "/agent fix it", comment__created_at=f"2019-05-15T{written}Z")
+    assert isinstance(found, Request) is runs
+    if not runs:
+        assert found == Ignored("changed more than an hour after it was written")
 
 
 @pytest.mark.parametrize("kind", ["Bot", "Organization", "Mannequin", "", "user"])
