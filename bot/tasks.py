@@ -31,7 +31,7 @@ class Verb(StrEnum):
 
 
 class Command(Frozen):
-    """A command as the grammar of ``bot.commands`` reads it. ``prompt`` is the asker's text, untouched but for line ends."""
+    """A command as the grammar of ``bot.commands`` reads it. ``prompt`` is the asker's text, but for line ends."""
 
     verb: Verb
     prompt: str = ""
@@ -122,7 +122,9 @@ LEGAL: dict[TaskState, frozenset[TaskState]] = {
     TaskState.DONE: frozenset(),
 }
 
-Ending = Literal["changed", "no_change", "failed", "timed_out", "cancelled", "lost", "refused", "helped", "undeliverable"]
+Ending = Literal[
+    "changed", "no_change", "failed", "timed_out", "cancelled", "lost", "refused", "helped", "undeliverable"
+]
 """How a task ended, in one word for the database and for the metrics."""
 
 

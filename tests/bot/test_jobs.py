@@ -11,7 +11,7 @@ from sandbox import Changes, Limits, Outcome, Reason, State
 from tests.bot.requests import a_request
 
 
-def outcome(state: State, reason: Reason, patch: bytes | None | str = "none") -> Outcome:
+def outcome(state: State, reason: Reason, patch: bytes | str | None = "none") -> Outcome:
     changes = None if isinstance(patch, str) else Changes(base_commit="a" * 40, patch=patch)
     return Outcome(state=state, reason=reason, changes=changes, duration_seconds=1.0)
 
