@@ -76,6 +76,8 @@ def _config(state_dir: Path, github: LocalGitHub, model: ScriptedModel | None, k
         "LISTEN": "127.0.0.1:0",
         "INSTANCE": INSTANCE,
         "LOG_LEVEL": "WARNING",
+        # A laptop's disk need not keep the promise of a real task's four gigabytes.
+        "WORKSPACE_BYTES": str(512 * 2**20),
         "GITHUB_URL": github.git_url,
         "GITHUB_API_URL": github.url,
         "GITHUB_PRIVATE": "true",
