@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,13 @@ def test_arguments_that_say_where_to_fetch_from_end_with_a_stage_that_is_not_kep
 
 def version(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split("."))
+
+
+def test_every_dependency_of_the_project_is_in_the_lock() -> None:
+    """A dependency that is added to pyproject.toml alone would be missing after `make setup`."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    wanted += project["optional-dependencies"]["postgresql"]
+    names = {re.split(r"[^A-Za-z0-9._-]", line)[0].lower().replace("_", "-") for line in wanted} - {"gofer"}
+    locked = set(re.findall(r"^([a-z0-9._-]+)==", (ROOT / "deploy/requirements.txt").read_text(), re.MULTILINE))
+    assert names - locked == set()
