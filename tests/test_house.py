@@ -12,6 +12,7 @@ ROOT = Path(__file__).parent.parent
 
 # Pure: no I/O, no clock, no environment (design.md, "Direction").
 PURE = [
+    "sandbox/images/plan.py",
     "bot/triggers/shape.py",
     "bot/triggers/issue_comment.py",
     "bot/live_text.py",
