@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from sandbox import Unreachable
 from sandbox.context import Context
+from sandbox.engine import Refused
 from sandbox.engines.names import images_volume, network
 from sandbox.helpers import HelperFailed, store
 from sandbox.job import NAME_PATTERN
 
 STORE_ROLE = "store"
+CONFLICT = 409
+# An engine lets go of a volume a moment after its container has gone, and a call that was given up may still make a
+# container meanwhile. Longer than this is somebody who keeps it.
+IN_USE_SECONDS = 5.0
+AGAIN_SECONDS = 0.1
 
 
 async def traces(context: Context, sandbox: str) -> bool:
@@ -39,21 +46,38 @@ async def everyone(context: Context) -> set[str]:
 async def clear(context: Context, sandbox: str) -> None:
     """Remove containers, then volumes, then loop devices, then the state folder: what is left can be found again.
 
-    Raises ``Unreachable`` where the engine could not be asked; then something may be left.
+    Raises ``Unreachable`` where the engine could not be asked, or where a volume stays in use for longer than
+    ``IN_USE_SECONDS``; then something may be left.
     """
-    found = await context.engine.find(context.settings.instance, sandbox)
-    await asyncio.gather(*(context.engine.remove(item.name) for item in found.containers))
-    await asyncio.gather(*(context.engine.remove_volume(item.name) for item in found.volumes))
+    await _emptied(context, sandbox)
     if await _has_images(context):
         await _store(context, sandbox, "remove", sandbox)
-        await _helpers_gone(context, sandbox)
+        await _emptied(context, sandbox)  # the helper that removed the devices is itself a container of this sandbox
     await context.disk.run(context.state(sandbox).remove)
 
 
-async def _helpers_gone(context: Context, sandbox: str) -> None:
-    """The helper that removed the devices is itself a container of this sandbox."""
-    found = await context.engine.find(context.settings.instance, sandbox)
-    await asyncio.gather(*(context.engine.remove(item.name) for item in found.containers))
+async def _emptied(context: Context, sandbox: str) -> None:
+    """No container and no volume of this name is left; each round looks anew for who uses what."""
+
+    async def round_() -> None:
+        found = await context.engine.find(context.settings.instance, sandbox)
+        await asyncio.gather(*(context.engine.remove(item.name) for item in found.containers))
+        await asyncio.gather(*(context.engine.remove_volume(item.name) for item in found.volumes))
+
+    await _while_in_use(round_)
+
+
+async def _while_in_use(work: Callable[[], Awaitable[None]]) -> None:
+    """Do it, again and again for a while where the engine says that something is still in use."""
+    clock = asyncio.get_running_loop().time
+    until = clock() + IN_USE_SECONDS
+    while True:
+        try:
+            return await work()
+        except Refused as error:
+            if error.status != CONFLICT or clock() >= until:
+                raise
+        await asyncio.sleep(AGAIN_SECONDS)
 
 
 async def sweep_helpers(context: Context) -> None:
@@ -73,7 +97,7 @@ async def uninstall(context: Context) -> None:
         raise RuntimeError(f"sandboxes are left: {', '.join(sorted(left))}")
     found = await context.engine.find(context.settings.instance)
     await asyncio.gather(*(context.engine.remove(item.name) for item in found.containers))
-    await context.engine.remove_volume(images_volume(context.settings.instance).name)
+    await _while_in_use(lambda: context.engine.remove_volume(images_volume(context.settings.instance).name))
     await context.engine.remove_network(network(context.settings.instance))
 
 

@@ -8,7 +8,8 @@
 6. non-zero exit: the agent's own error, or the end of its stderr
 7. exit 0: succeeded only with the final event, without an error, and at least one complete answer of the model
 
-The stream is the agent's and may be forged: it can lower a verdict and never raise it. Pure.
+The stream is the agent's and may be forged: it can lower a verdict and never raise it. That is why an agent that we
+ended because its stream said that it had finished has failed: only an exit status of 0 of its own is proof. Pure.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ KILLED = frozenset({137, 143})  # SIGKILL, SIGTERM
 
 
 class Kill(StrEnum):
-    """Why we ended a task. ``FINISHED``: it had said its last word and would not go; that is no failure."""
+    """Why we ended a task. ``FINISHED``: its stream had its final event, and its program would not end."""
 
     CANCELLED = "cancelled"
     DEADLINE = "deadline"
@@ -74,8 +75,8 @@ def _judge(facts: Facts) -> tuple[State, Reason, str]:
             return State.FAILED, Reason.CANCELLED, "The task was cancelled."
         case Kill.EGRESS_LOST:
             return State.FAILED, Reason.EGRESS_LOST, EGRESS_WORDS
-        case Kill.FINISHED:
-            return _by_stream(facts)
+        case Kill.FINISHED if facts.exit_code != 0:  # with 0 it was quicker than our kill
+            return _stayed(facts)
     if lost := _lost(facts):
         return State.LOST, Reason.LOST, lost
     if facts.exit_code == 0:
@@ -107,6 +108,12 @@ def _by_exit(facts: Facts) -> tuple[State, Reason, str]:
     return State.FAILED, Reason.EXIT, f"{words}:\n{said}" if said else f"{words} and said nothing on stderr."
 
 
+def _stayed(facts: Facts) -> tuple[State, Reason, str]:
+    """Never a success: whoever can write into the stream could have asked for this very kill."""
+    state, reason, error = _by_stream(facts)
+    return (state, reason, error) if state is State.FAILED else (State.FAILED, Reason.EXIT, STAYED_WORDS)
+
+
 def _by_stream(facts: Facts) -> tuple[State, Reason, str]:
     if facts.agent_error:
         return State.FAILED, Reason.AGENT_ERROR, facts.agent_error
@@ -119,12 +126,11 @@ def _by_stream(facts: Facts) -> tuple[State, Reason, str]:
 
 
 EGRESS_WORDS = "The agent's way out to the model ended before the agent did."
+STAYED_WORDS = "The agent said that it had finished, but its program did not end by itself, and it was stopped."
 
 
 def _notes(facts: Facts, reason: Reason) -> tuple[str, ...]:
     notes = []
-    if facts.kill is Kill.FINISHED:
-        notes.append("The agent had finished, but something it started still ran; it was stopped.")
     if facts.oom and reason is not Reason.OUT_OF_MEMORY:
         notes.append("A process in the sandbox was killed because it ran out of memory.")
     if facts.disk_full and reason is not Reason.DISK_FULL:

@@ -45,6 +45,13 @@ class Watched:
     read_until: float = 0.0
     final_seen: float | None = None
 
+    def saw(self, *, final: bool, now: float) -> None:
+        """Since when the final event has been the last word: work after it takes it back."""
+        if not final:
+            self.final_seen = None
+        elif self.final_seen is None:
+            self.final_seen = now
+
 
 class Watch:
     """Follows the agents of all sandboxes of one service."""
@@ -63,8 +70,7 @@ class Watch:
         engine = self._context.engine
         egress, _ = await asyncio.gather(engine.look(names.of("egress")), self._read(watched, names.of("agent")))
         now = self._context.clock()
-        if watched.reader.final and watched.final_seen is None:
-            watched.final_seen = now
+        watched.saw(final=watched.reader.final, now=now)
         view = View(
             elapsed=now - started_at,
             wall=wall,

@@ -257,7 +257,7 @@ async def test_b91_a_child_that_holds_stdout_does_not_keep_the_task_alive(bench:
     assert (outcome.state, outcome.reason) == (State.SUCCEEDED, Reason.OK)
 
 
-async def test_b91_an_agent_that_stays_after_its_final_event_is_ended_as_finished(
+async def test_b91_b88_an_agent_that_stays_after_its_final_event_is_ended_and_has_not_succeeded(
     bench: Bench, docker_client: docker.DockerClient
 ) -> None:
     async with bench.service(f"{GOOD}; sleep 1000") as service:
@@ -266,8 +266,9 @@ async def test_b91_an_agent_that_stays_after_its_final_event_is_ended_as_finishe
         assert (await service.status(bench.handle)).phase is Phase.RUNNING
         bench.offset = GRACE_SECONDS + 1
         outcome = await bench.ended(service)
-    assert (outcome.state, outcome.reason, outcome.exit_code) == (State.SUCCEEDED, Reason.OK, 137)
-    assert any("still ran" in note for note in outcome.notes)
+    assert (outcome.state, outcome.reason, outcome.exit_code) == (State.FAILED, Reason.EXIT, 137)
+    assert "did not end by itself" in outcome.error
+    assert b"+new" in patch(outcome)
 
 
 async def test_a_cancelled_task_shows_its_work_so_far(bench: Bench, docker_client: docker.DockerClient) -> None:

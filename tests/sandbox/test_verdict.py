@@ -23,7 +23,21 @@ ROWS: list[tuple[str, dict[str, object], State, Reason]] = [
         Reason.DEADLINE,
     ),
     ("killed for its dead way out", {"kill": Kill.EGRESS_LOST, "exit_code": 137}, State.FAILED, Reason.EGRESS_LOST),
-    ("finished but would not go", {"kill": Kill.FINISHED, "exit_code": 137}, State.SUCCEEDED, Reason.OK),
+    ("finished but would not go", {"kill": Kill.FINISHED, "exit_code": 137}, State.FAILED, Reason.EXIT),
+    ("finished, and went before our kill", {"kill": Kill.FINISHED}, State.SUCCEEDED, Reason.OK),
+    ("finished, and failed before our kill", {"kill": Kill.FINISHED, "exit_code": 3}, State.FAILED, Reason.EXIT),
+    (
+        "finished, would not go, and is gone",
+        {"kill": Kill.FINISHED, "present": False, "exit_code": None},
+        State.FAILED,
+        Reason.EXIT,
+    ),
+    (
+        "finished, and worked on until our kill",
+        {"kill": Kill.FINISHED, "exit_code": 137, "final": False},
+        State.FAILED,
+        Reason.AGENT_ERROR,
+    ),
     (
         "finished with an error and would not go",
         {"kill": Kill.FINISHED, "exit_code": 137, "agent_error": "no"},
@@ -76,12 +90,19 @@ def test_rule(name: str, given: dict[str, object], state: State, reason: Reason)
         ({"oom": True}, "ran out of memory"),
         ({"disk_full": True}, "workspace was full"),
         ({"egress_died": True}, "way out"),
-        ({"kill": Kill.FINISHED, "exit_code": 137}, "still ran"),
     ],
 )
 def test_what_did_not_decide_is_a_note(given: dict[str, object], words: str) -> None:
     [note] = judge(Facts(**{**GOOD, **given})).notes  # type: ignore[arg-type]
     assert words in note
+
+
+def test_b88_no_stream_makes_a_success_without_an_exit_status_of_0() -> None:
+    """Whatever is recorded besides: the final event and a real answer of the model raise nothing."""
+    for kill in (None, *Kill):
+        for code in (None, 1, 3, 137, 143, 252, 254, 255):
+            verdict = judge(Facts(kill=kill, exit_code=code, present=code is not None, final=True, model_answers=9))
+            assert verdict.state is not State.SUCCEEDED, (kill, code)
 
 
 def test_a_failed_exit_quotes_the_end_of_stderr() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from sandbox.agents import AGENTS
 from sandbox.verdict import Kill
-from sandbox.watch import GRACE_SECONDS, View, decide
+from sandbox.watch import GRACE_SECONDS, View, Watched, decide
 
 FINE = {"elapsed": 10.0, "wall": 100.0, "egress_runs": True, "since_final": None}
 
@@ -26,3 +27,13 @@ FINE = {"elapsed": 10.0, "wall": 100.0, "egress_runs": True, "since_final": None
 )
 def test_decision(name: str, seen: dict[str, float], due: Kill | None) -> None:
     assert decide(View(**{**FINE, **seen})) is due  # type: ignore[arg-type]
+
+
+def test_b91_work_after_a_final_event_starts_the_grace_anew() -> None:
+    """A final event that was taken back (or forged early) must not have a working agent killed half a minute later."""
+    watched = Watched(AGENTS["claude"].reader())
+    seen = []
+    for now, final in enumerate([False, True, True, False, False, True, True]):
+        watched.saw(final=final, now=float(now))
+        seen.append(watched.final_seen)
+    assert seen == [None, 1.0, 1.0, None, None, 5.0, 5.0]

@@ -1,0 +1,57 @@
+"""Removing a sandbox: what is in use for a moment is waited for, and what is kept by somebody is told."""
+
+from __future__ import annotations
+
+import asyncio
+
+import docker
+import pytest
+
+from sandbox import Secrets, Unreachable
+from sandbox.background import spawn
+from tests.engine import Images
+from tests.sandbox.test_service import Bench, bench
+
+__all__ = ["bench"]
+
+pytestmark = pytest.mark.engine
+
+
+def holder(client: docker.DockerClient, image: str, volume: str) -> str:
+    """A container of somebody else's that uses a volume of ours; nothing finds it by our labels."""
+    mounts = {volume: {"bind": "/held", "mode": "ro"}}
+    return str(client.containers.create(image, "true", network_mode="none", volumes=mounts).id)
+
+
+async def test_a_volume_that_is_in_use_for_a_moment_is_waited_for(
+    bench: Bench, docker_client: docker.DockerClient, images: Images
+) -> None:
+    async with bench.service() as service:
+        await service.prepare(bench.job(), Secrets())
+        held = holder(docker_client, images.base, bench.container("inputs"))
+        removing = spawn(service.remove(bench.handle), name="remove")
+        try:
+            # the containers are gone, so what is left waits for the volume
+            async with asyncio.timeout(30):
+                while (await service.status(bench.handle)).phase.value != "preparing":  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+        finally:
+            docker_client.api.remove_container(held, force=True)
+        await removing
+        assert await service.handles() == ()
+
+
+async def test_a_volume_that_somebody_keeps_is_told_and_found_again(
+    bench: Bench, docker_client: docker.DockerClient, images: Images
+) -> None:
+    async with bench.service() as service:
+        await service.prepare(bench.job(), Secrets())
+        held = holder(docker_client, images.base, bench.container("inputs"))
+        try:
+            with pytest.raises(Unreachable, match="in use"):
+                await service.remove(bench.handle)
+            assert await service.handles() == (bench.handle,)
+        finally:
+            docker_client.api.remove_container(held, force=True)
+        await service.remove(bench.handle)
+        assert await service.handles() == ()
