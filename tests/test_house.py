@@ -27,8 +27,16 @@ PURE = [
     "sandbox/job.py",
     "sandbox/settings.py",
     "sandbox/verdict.py",
+    "sandbox/egress/allowed.py",
+    "sandbox/egress/answer.py",
+    "sandbox/egress/closed.py",
+    "sandbox/egress/headers.py",
     "sandbox/egress/policy.py",
+    "sandbox/egress/reach.py",
     "sandbox/egress/report.py",
+    "sandbox/egress/rules.py",
+    "sandbox/egress/scrub.py",
+    "sandbox/egress/shown.py",
     "sandbox/engines/plan.py",
 ]
 IMPURE_MODULES = {"aiohttp", "asyncio", "time", "socket", "subprocess", "docker", "mitmproxy", "requests"}

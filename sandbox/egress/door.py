@@ -45,6 +45,11 @@ def refusal(status: int, reason: str, *, head: bool = False) -> bytes:
     return "\r\n".join(lines).encode("ascii") + (b"" if head else body)
 
 
+def listener_of(peername: Any) -> str:
+    """To mitmproxy a client's peer name is its door's name: (listener, number)."""
+    return str(peername[0])
+
+
 class Door:
     """One client connection. Everything that mitmproxy calls on a StreamReader and a StreamWriter, and ``refuse``."""
 

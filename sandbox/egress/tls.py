@@ -9,7 +9,7 @@ import certifi
 from mitmproxy.net import tls as net_tls
 from OpenSSL import SSL
 
-from sandbox.egress.policy import Upstream
+from sandbox.egress.reach import Upstream
 
 
 def trusted(upstream: Upstream, folder: Path, name: str) -> str:

@@ -28,7 +28,8 @@ pytestmark = pytest.mark.engine
 # The real launcher, with functions that raise while /tmp/fail names them. Name lookups are written down.
 BREAKABLE = r"""
 import pathlib, socket
-from sandbox.egress import addon, answer, door, headers, journal, launch, policy, scrub
+from sandbox.egress import addon, answer, answering, asked, headers, journal, launch, policy, refusing, scrub, shown
+from sandbox.egress.allowed import Allowed
 from sandbox.egress.dial import PinnedLoop
 
 def failing(name):
@@ -44,11 +45,12 @@ def breakable(owner, attribute):
     setattr(owner, attribute, either)
 
 for owner, attribute in [
-    (policy, "decide"), (policy, "body_limit"), (policy, "shown_path"), (headers, "sent"), (headers, "answered"),
+    (policy, "decide"), (policy, "body_limit"), (shown, "path"), (headers, "sent"), (headers, "answered"),
     (headers.Credentials, "set_on"), (headers.Credentials, "masked"), (journal.Journal, "verdict"),
     (journal.Journal, "answer"), (journal.Journal, "trouble"), (PinnedLoop, "pin"), (addon, "HttpLayer"),
-    (addon, "_request"), (addon, "_unwanted"), (scrub.Scrubber, "feed"), (scrub.Scrubber, "finish"),
-    (answer.Answer, "feed"), (answer.Answer, "complete"), (addon.Egress, "_rewrite"), (addon.Egress, "_end"),
+    (asked, "judged"), (asked, "rewrite"), (answering, "unwanted"), (answering, "clean"), (Allowed, "count"),
+    (scrub.Scrubber, "feed"), (scrub.Scrubber, "finish"), (answer.Answer, "feed"), (answer.Answer, "complete"),
+    (refusing.Refusals, "request"), (addon.Egress, "_allow"), (addon.Egress, "_end"),
 ]:
     breakable(owner, attribute)
 
@@ -63,9 +65,10 @@ launch.main()
 
 BEFORE_SENDING = [
     "policy.decide", "policy.body_limit", "headers.sent", "Credentials.set_on", "Journal.verdict", "PinnedLoop.pin",
-    "addon.HttpLayer", "addon._request", "Egress._rewrite",
+    "addon.HttpLayer", "asked.judged", "asked.rewrite", "Egress._allow",
 ]  # fmt: skip
-BEFORE_ANSWERING = ["headers.answered", "Credentials.masked", "addon._unwanted"]
+WHILE_REFUSING = ["policy.decide", "Journal.verdict", "addon.HttpLayer", "shown.path", "Refusals.request"]
+BEFORE_ANSWERING = ["headers.answered", "Credentials.masked", "answering.unwanted", "answering.clean"]
 WHILE_ANSWERING = [
     "Scrubber.feed",
     "Answer.feed",
@@ -112,7 +115,7 @@ def test_an_exception_before_sending_is_a_refusal(egress: Egress, model: StandIn
     assert b"CANARY-in-an-exception" not in egress.container.logs()
 
 
-@pytest.mark.parametrize("name", ["policy.decide", "Journal.verdict", "addon.HttpLayer", "policy.shown_path"])
+@pytest.mark.parametrize("name", WHILE_REFUSING)
 def test_an_exception_while_refusing_is_a_refusal(egress: Egress, model: StandIn, name: str) -> None:
     fail(egress, name)
     model.forget()
@@ -124,6 +127,17 @@ def test_an_exception_while_refusing_is_a_refusal(egress: Egress, model: StandIn
     )
     assert [answer.status for answer in answers] == [403, 403, 403]
     assert model.connections == 0
+
+
+def test_an_exception_while_counting_a_body_sends_nothing_of_it(egress: Egress, model: StandIn) -> None:
+    fail(egress, "Allowed.count")
+    model.forget()
+    first = egress.say(post("/v1/messages", b"CANARY-body"))
+    fail(egress, "nothing")
+    model.settle()
+    assert first.status != 200
+    assert b"CANARY-body" not in model.raw
+    assert egress.say(post("/v1/messages"), until=b"{}").status == 200
 
 
 @pytest.mark.parametrize("name", BEFORE_ANSWERING)

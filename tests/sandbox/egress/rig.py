@@ -44,6 +44,11 @@ READY_SECONDS = 60
 CLIENT_SECONDS = 60
 
 
+def inside(client: docker.DockerClient, image: str, script: str) -> Any:
+    """What a script prints as JSON in the egress image, with no network: for what needs mitmproxy and no traffic."""
+    return json.loads(client.containers.run(image, [*PYTHON, script], network_mode="none", remove=True))
+
+
 # -- upstreams
 
 

@@ -1,0 +1,28 @@
+"""What is remembered of one allowed request until it ends, and the count of its body."""
+
+from __future__ import annotations
+
+from sandbox.egress.answer import Answer
+from sandbox.egress.reach import Upstream
+
+
+class TooLong(Exception):
+    """A request body above its bound. ``str()`` is a sentence for the client."""
+
+
+class Allowed:
+    """One request and its response; ``listener`` and ``upstream`` never change."""
+
+    def __init__(self, listener: str, upstream: Upstream, body_bytes: int, *, is_answer: bool) -> None:
+        self.listener = listener
+        self.upstream = upstream
+        self.is_answer = is_answer
+        """Its response counts as an answer of the model (counting tokens is none)."""
+        self.answer: Answer | None = None
+        self._rule_bytes = self._body_left = body_bytes
+
+    def count(self, chunk: bytes) -> None:
+        """Once for each piece of the body, before it is sent on. Raises ``TooLong`` for the one that must not be."""
+        self._body_left -= len(chunk)
+        if self._body_left < 0 and chunk:
+            raise TooLong(f"a body may have {self._rule_bytes} bytes at most")

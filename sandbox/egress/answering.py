@@ -1,0 +1,54 @@
+"""A response on its way back: which is not passed on, and what of the others is taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mitmproxy import http
+
+from sandbox.egress import headers
+from sandbox.egress.answer import Answer
+from sandbox.egress.scrub import Scrubber
+
+
+def unwanted(response: http.Response) -> str:
+    """Why this response is not passed on, in words; empty where it is."""
+    if response.status_code < 200:
+        return "wanted to change the protocol, which is not possible from this sandbox"
+    if 300 <= response.status_code < 400:
+        return "answered with a redirect, which is not followed from this sandbox"
+    if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+        return "encoded its answer although it was asked not to, so it cannot be checked for secrets"
+    return ""
+
+
+def clean(response: http.Response, listener: str, scrubber: Scrubber) -> None:
+    """The head of a response as the client gets to see it."""
+    response.headers = http.Headers(
+        [(name, scrubber.whole(value)) for name, value in headers.answered(response.headers.fields)]
+    )
+    response.data.reason = scrubber.whole(response.data.reason)
+    if listener == "git" and response.status_code == 401:
+        response.status_code = 403  # git would ask for a password that nobody is there to give
+
+
+def stream(
+    scrubber: Scrubber, answer: Answer | None, failed: Callable[[Exception], None]
+) -> Callable[[bytes], list[bytes]]:
+    """Every chunk goes on at once, without our secrets. mitmproxy ends with an empty one.
+
+    Nothing is a list of nothing here: mitmproxy would write an empty chunk, and that ends a chunked body. An
+    exception goes to ``failed``, and the chunk goes nowhere.
+    """
+
+    def pass_on(chunk: bytes) -> list[bytes]:
+        try:
+            if answer is not None:
+                answer.feed(chunk)
+            clean = scrubber.feed(chunk) if chunk else scrubber.finish()
+            return [clean] if clean else []
+        except Exception as error:
+            failed(error)
+            return []
+
+    return pass_on

@@ -1,0 +1,25 @@
+"""The count of one request's body."""
+
+from __future__ import annotations
+
+import pytest
+
+from sandbox.egress.allowed import Allowed, TooLong
+from tests.sandbox.egress.policies import POLICY
+
+
+def test_a_body_up_to_its_bound_passes_and_the_piece_beyond_it_does_not() -> None:
+    allowed = Allowed("model", POLICY.model, 5, is_answer=True)
+    allowed.count(b"123")
+    allowed.count(b"45")
+    with pytest.raises(TooLong, match="a body may have 5 bytes at most"):
+        allowed.count(b"6")
+
+
+def test_the_end_of_a_body_is_no_piece_of_it() -> None:
+    """mitmproxy ends every body with an empty chunk."""
+    allowed = Allowed("git", POLICY.model, 0, is_answer=False)
+    allowed.count(b"")
+    with pytest.raises(TooLong):
+        allowed.count(b"1")
+    allowed.count(b"")
