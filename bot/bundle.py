@@ -20,13 +20,18 @@ class NotARepository(Exception):
 
 
 def bundle_head(path: Path) -> bytes:
-    """Everything that HEAD reaches, as one bundle. Uncommitted files are not in it.
+    """Everything that HEAD reaches, as one bundle. Uncommitted files are not in it. ``path`` may be a folder inside.
 
     Raises ``NotARepository`` with words for the person at the keyboard.
     """
+    if not path.is_dir():
+        raise NotARepository(f"{path} is not a directory; a repository elsewhere is given by its https URL.")
+    # Git names a bundle's output as seen from the work tree, and "-" too: in a sub-folder it would be a file "sub/-".
+    # Inside the git directory there is no such prefix (but a file HEAD, hence the "--").
+    place = Path(_git(path, "rev-parse", "--absolute-git-dir").stdout.decode("utf-8", "surrogateescape").rstrip("\n"))
     if _git(path, "rev-parse", "--verify", "-q", "HEAD", check=False).returncode != 0:
-        raise NotARepository(f"{path} is not a git repository with at least one commit.")
-    data = _git(path, "bundle", "create", "-q", "-", "HEAD").stdout
+        raise NotARepository(f"{path} is not a git repository with at least one commit: HEAD names none.")
+    data = _git(place, "--git-dir", ".", "bundle", "create", "-q", "-", "HEAD", "--").stdout
     if len(data) > MAX_BUNDLE_BYTES:
         raise NotARepository(
             f"The history of {path} packs to {len(data) >> 20} MiB; the limit is {MAX_BUNDLE_BYTES >> 20} MiB. "
@@ -36,14 +41,21 @@ def bundle_head(path: Path) -> bytes:
 
 
 def uncommitted(path: Path) -> list[str]:
-    """Paths whose changes the agent will not see, as ``git status --porcelain`` prints them."""
+    """Paths whose changes the agent will not see, as ``git status --porcelain`` prints them; none without work tree."""
+    if _git(path, "rev-parse", "--is-inside-work-tree").stdout.strip() != b"true":
+        return []
     listed = _git(path, "status", "--porcelain", "--untracked-files=normal").stdout
     return listed.decode("utf-8", "replace").splitlines()
 
 
 def _git(path: Path, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[bytes]:
-    done = subprocess.run(["git", "-C", str(path), *arguments], capture_output=True, timeout=GIT_SECONDS, check=False)
+    try:
+        done = subprocess.run(["git", "-C", path, *arguments], capture_output=True, timeout=GIT_SECONDS, check=False)
+    except FileNotFoundError:
+        raise NotARepository("git is not installed here: install it and run this again.") from None
+    except subprocess.TimeoutExpired:
+        raise NotARepository(f"git did not end within {GIT_SECONDS} s in {path}.") from None
     if check and done.returncode != 0:
         words = done.stderr.decode("utf-8", "replace").strip()
-        raise NotARepository(f"git {arguments[0]} failed in {path}: {words}")
+        raise NotARepository(f"{path} is not a git repository that can be used here. Git says: {words}")
     return done
