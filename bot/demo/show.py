@@ -61,7 +61,7 @@ async def _demo(folder: Path, real_key: SecretStr | None, say: Say) -> str:
         say(f"a local GitHub listens on {world.github.url}")
         say(f"the model is {world.config.model_url}" + (" (scripted)" if world.model else " (real, it costs money)"))
         try:
-            async with serving(world.config) as server, _watched(world, server, say):
+            async with serving(world.config) as server, _watched(world, say):
                 final = await _ask(world, server, say)
         finally:
             await uninstall(world.config.sandbox_settings())
@@ -97,7 +97,7 @@ async def _done(server: Server) -> None:
 
 
 @asynccontextmanager
-async def _watched(world: DemoWorld, server: Server, say: Say) -> AsyncIterator[None]:
+async def _watched(world: DemoWorld, say: Say) -> AsyncIterator[None]:
     """Tell what can be seen from outside, until the block ends."""
     watchers = [
         spawn(_tell_comments(world, say), name="tell-comments"),

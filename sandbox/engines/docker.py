@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import requests
@@ -21,18 +19,17 @@ from docker.errors import APIError, DockerException, NotFound
 from sandbox import Unreachable
 from sandbox.engine import (
     LABEL_INSTANCE,
-    LABEL_ROLE,
     LABEL_SANDBOX,
     Differs,
     Found,
     Gone,
     Host,
-    Item,
     Look,
     Plan,
     Refused,
     Volume,
 )
+from sandbox.engines.answers import item_from, look_from
 from sandbox.engines.compare import differences
 from sandbox.engines.endings import Endings
 from sandbox.engines.streams import Attached, split_log
@@ -217,8 +214,8 @@ class DockerEngine:
             containers = self._client.containers(all=True, filters={"label": wanted})
             volumes = self._client.volumes(filters={"label": wanted}).get("Volumes") or []
             return Found(
-                tuple(_item(c["Names"][0].lstrip("/"), c["Labels"]) for c in containers if c.get("Names")),
-                tuple(_item(v["Name"], v["Labels"]) for v in volumes),
+                tuple(item_from(c["Names"][0].lstrip("/"), c["Labels"]) for c in containers if c.get("Names")),
+                tuple(item_from(v["Name"], v["Labels"]) for v in volumes),
             )
 
         return await self._call("list", find)
@@ -270,33 +267,3 @@ async def _within(threads: Threads, what: str, work: Callable[[], T], seconds: f
 def _untyped(client: APIClient) -> Any:
     """For the calls that the library's type stubs leave without types."""
     return client
-
-
-def _item(name: str, labels: Mapping[str, str] | None) -> Item:
-    labels = labels or {}
-    return Item(name, labels.get(LABEL_SANDBOX, ""), labels.get(LABEL_ROLE, ""))
-
-
-def look_from(state: Mapping[str, Any]) -> Look:
-    """An `inspect` answer's ``State`` as a ``Look``."""
-    started_at = moment(state["StartedAt"])
-    running = bool(state["Running"])
-    ended = started_at is not None and not running
-    return Look(
-        running=running,
-        started=started_at is not None,
-        exit_code=int(state["ExitCode"]) if ended else None,
-        oom=bool(state.get("OOMKilled")),
-        started_at=started_at,
-        finished_at=moment(state["FinishedAt"]) if ended else None,
-    )
-
-
-def moment(text: str) -> float | None:
-    """An engine's RFC 3339 time, with up to nine decimals, as seconds since 1970; None for its zero (year 1)."""
-    match = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)", text)
-    if match is None:
-        raise Refused(f"the engine's time {text!r} cannot be read")
-    whole, decimals, zone = match.groups()
-    when = datetime.fromisoformat(whole + ("+00:00" if zone == "Z" else zone)).astimezone(UTC)
-    return None if when.year <= 1 else when.timestamp() + float(decimals or 0)

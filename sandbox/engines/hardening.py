@@ -7,7 +7,7 @@ files show it and ``compare.differences`` checks it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sandbox.engine import Plan
@@ -50,97 +50,102 @@ def _ulimit(name: str, value: int) -> dict[str, Any]:
     return {"Name": name, "Soft": value, "Hard": value}
 
 
-def container(
-    names: Names,
-    role: str,
-    ground: Ground,
-    *,
-    image: str,
-    entrypoint: Sequence[str],
-    command: Sequence[str],
-    user: str,
-    working_dir: str,
-    environment: Sequence[str],
-    memory: int,
-    pids: int,
-    cpus: float,
-    tmpfs: Mapping[str, str],
-    mounts: Sequence[Mapping[str, Any]],
-    network_mode: str = "none",
-    stdin: bool = False,
-    cap_add: Sequence[str] = (),
-    device_rules: Sequence[str] = (),
-    extra_hosts: Sequence[str] = (),
-    cpu_shares: int = CPU_SHARES,
-    fsize: int = FSIZE_BYTES,
-    read_only: bool = True,
-    log: Mapping[str, Any] | None = None,
-) -> Plan:
-    isolated = network_mode == "none"
-    host = {
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """What one role asks for; what it does not name it does not get."""
+
+    image: str
+    entrypoint: Sequence[str]
+    command: Sequence[str]
+    user: str
+    working_dir: str
+    environment: Sequence[str]
+    memory: int
+    pids: int
+    cpus: float
+    tmpfs: Mapping[str, str]
+    mounts: Sequence[Mapping[str, Any]]
+    network_mode: str = "none"
+    stdin: bool = False
+    cap_add: Sequence[str] = ()
+    device_rules: Sequence[str] = ()
+    extra_hosts: Sequence[str] = ()
+    cpu_shares: int = CPU_SHARES
+    fsize: int = FSIZE_BYTES
+    read_only: bool = True
+    log: Mapping[str, Any] = field(default_factory=lambda: {"Type": "json-file", "Config": LOG_OPTIONS})
+
+
+def container(names: Names, role: str, ground: Ground, ask: Ask) -> Plan:
+    """The complete settings of one role's container."""
+    settings = {
+        "Image": ask.image,
+        "Entrypoint": list(ask.entrypoint),
+        "Cmd": list(ask.command),
+        "User": ask.user,
+        "WorkingDir": ask.working_dir,
+        "Hostname": "sandbox",
+        "Domainname": "",
+        "Env": list(ask.environment),
+        "Labels": names.labels(role),
+        "Tty": False,
+        "OpenStdin": ask.stdin,
+        # False also where stdin is open: the first attach that lets go must not be an end of file
+        "StdinOnce": False,
+        "StopSignal": "SIGKILL",
+        "Healthcheck": {"Test": ["NONE"]},
+        "HostConfig": _host(ground, ask),
+    }
+    return Plan(names.of(role), settings)
+
+
+def _host(ground: Ground, ask: Ask) -> dict[str, Any]:
+    isolated = ask.network_mode == "none"
+    return {
         "AutoRemove": False,  # its state must stay to be looked at
         "Binds": [],
-        "CapAdd": list(cap_add),
+        "CapAdd": list(ask.cap_add),
         "CapDrop": ["ALL"],
         "CgroupParent": "",
         "CgroupnsMode": "private",
-        "CpuShares": cpu_shares,
-        "DeviceCgroupRules": list(device_rules),
+        "CpuShares": ask.cpu_shares,
+        "DeviceCgroupRules": list(ask.device_rules),
         "DeviceRequests": [],
         "Devices": [],
         "Dns": NO_RESOLVER if isolated else [],
         "DnsOptions": [],
         "DnsSearch": ["."] if isolated else [],
-        "ExtraHosts": list(extra_hosts),
+        "ExtraHosts": list(ask.extra_hosts),
         "GroupAdd": [],
         "Init": True,
         "IpcMode": "private",
         "Links": [],
-        "LogConfig": dict(log or {"Type": "json-file", "Config": LOG_OPTIONS}),
-        "Memory": memory,
-        "MemorySwap": memory,  # equal: no swap
-        "Mounts": [dict(one) for one in mounts],
-        "NanoCpus": int(cpus * 1e9),
-        "NetworkMode": network_mode,
+        "LogConfig": dict(ask.log),
+        "Memory": ask.memory,
+        "MemorySwap": ask.memory,  # equal: no swap
+        "Mounts": [dict(one) for one in ask.mounts],
+        "NanoCpus": int(ask.cpus * 1e9),
+        "NetworkMode": ask.network_mode,
         "OomKillDisable": False,
         "OomScoreAdj": OOM_SCORE,
         "PidMode": "",
-        "PidsLimit": pids,
+        "PidsLimit": ask.pids,
         "PortBindings": {},
         "Privileged": False,
         "PublishAllPorts": False,
-        "ReadonlyRootfs": read_only,
+        "ReadonlyRootfs": ask.read_only,
         "RestartPolicy": {"Name": "no", "MaximumRetryCount": 0},
         "Runtime": ground.runtime,
         "SecurityOpt": ["no-new-privileges:true", f"seccomp={ground.seccomp}"],
         "ShmSize": SHM_BYTES,
-        "Tmpfs": dict(tmpfs),
+        "Tmpfs": dict(ask.tmpfs),
         "UTSMode": "",
         "Ulimits": [
             _ulimit("nofile", OPEN_FILES),
             _ulimit("core", 0),
-            _ulimit("fsize", fsize),
+            _ulimit("fsize", ask.fsize),
             _ulimit("memlock", MEMLOCK_BYTES),
         ],
         "UsernsMode": "",
         "VolumesFrom": [],
     }
-    settings = {
-        "Image": image,
-        "Entrypoint": list(entrypoint),
-        "Cmd": list(command),
-        "User": user,
-        "WorkingDir": working_dir,
-        "Hostname": "sandbox",
-        "Domainname": "",
-        "Env": list(environment),
-        "Labels": names.labels(role),
-        "Tty": False,
-        "OpenStdin": stdin,
-        # False also where stdin is open: the first attach that lets go must not be an end of file
-        "StdinOnce": False,
-        "StopSignal": "SIGKILL",
-        "Healthcheck": {"Test": ["NONE"]},
-        "HostConfig": host,
-    }
-    return Plan(names.of(role), settings)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sandbox.engine import Plan
-from sandbox.engines.hardening import CPU_SHARES, Ground, container, mount
+from sandbox.engines.hardening import CPU_SHARES, Ask, Ground, container, mount
 from sandbox.engines.names import AGENT_UID, EGRESS_UID, MIB, Names, images_volume
 from sandbox.job import Limits
 
@@ -35,6 +35,7 @@ FETCH = (
     "exec /usr/bin/python3 -I -m sandbox.inside.fetch"
 )
 EXTRACT = "stat -f -c '%a %b %d' /ws >&2; exec /usr/bin/python3 -I -m sandbox.inside.extract \"$@\""
+NO_LOG = {"Type": "none", "Config": {}}  # what a helper says is read while it says it, attached
 PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # loop devices (block 7) and /dev/loop-control (character 10:237): read, write, mknod
 LOOP_DEVICES = ["b 7:* rmw", "c 10:237 rmw"]
@@ -62,21 +63,23 @@ def agent(
         names,
         "agent",
         ground,
-        image=image,
-        entrypoint=["/opt/gofer/entry"],
-        command=command,
-        user=f"{AGENT_UID}:{AGENT_UID}",
-        working_dir="/ws/repo",
-        environment=[PATH, "HOME=/home/agent", "LANG=C.UTF-8", *(f"{k}={v}" for k, v in environment.items())],
-        memory=limits.memory_bytes,
-        pids=limits.pids,
-        cpus=min(limits.cpus, ground.cpus),
-        tmpfs=AGENT_TMPFS,
-        mounts=[
-            mount(names.of("ws"), "/ws"),
-            mount(names.of("inputs"), "/inputs", read_only=True),
-            mount(names.of("sock-agent"), "/sock", read_only=True),
-        ],
+        Ask(
+            image=image,
+            entrypoint=["/opt/gofer/entry"],
+            command=command,
+            user=f"{AGENT_UID}:{AGENT_UID}",
+            working_dir="/ws/repo",
+            environment=[PATH, "HOME=/home/agent", "LANG=C.UTF-8", *(f"{k}={v}" for k, v in environment.items())],
+            memory=limits.memory_bytes,
+            pids=limits.pids,
+            cpus=min(limits.cpus, ground.cpus),
+            tmpfs=AGENT_TMPFS,
+            mounts=[
+                mount(names.of("ws"), "/ws"),
+                mount(names.of("inputs"), "/inputs", read_only=True),
+                mount(names.of("sock-agent"), "/sock", read_only=True),
+            ],
+        ),
     )
 
 
@@ -87,23 +90,25 @@ def fetch(names: Names, ground: Ground, image: str, limits: Limits) -> Plan:
         names,
         "fetch",
         ground,
-        image=image,
-        entrypoint=["/bin/sh", "-c", FETCH],
-        command=[],
-        user=f"{AGENT_UID}:{AGENT_UID}",
-        working_dir="/",
-        environment=[PATH, "HOME=/tmp", "LANG=C.UTF-8"],
-        memory=HELPER_MEMORY_BYTES,
-        pids=HELPER_PIDS,
-        cpus=min(limits.cpus, ground.cpus),
-        tmpfs=HELPER_TMPFS,
-        log={"Type": "none", "Config": {}},
-        mounts=[
-            mount(names.of("ws"), "/ws"),
-            mount(names.of("clean"), "/clean"),
-            mount(names.of("inputs"), "/inputs", read_only=True),
-            mount(names.of("sock-fetch"), "/sock", read_only=True),
-        ],
+        Ask(
+            image=image,
+            entrypoint=["/bin/sh", "-c", FETCH],
+            command=[],
+            user=f"{AGENT_UID}:{AGENT_UID}",
+            working_dir="/",
+            environment=[PATH, "HOME=/tmp", "LANG=C.UTF-8"],
+            memory=HELPER_MEMORY_BYTES,
+            pids=HELPER_PIDS,
+            cpus=min(limits.cpus, ground.cpus),
+            tmpfs=HELPER_TMPFS,
+            log=NO_LOG,
+            mounts=[
+                mount(names.of("ws"), "/ws"),
+                mount(names.of("clean"), "/clean"),
+                mount(names.of("inputs"), "/inputs", read_only=True),
+                mount(names.of("sock-fetch"), "/sock", read_only=True),
+            ],
+        ),
     )
 
 
@@ -118,23 +123,25 @@ def extract(
         names,
         "extract",
         ground,
-        image=image,
-        entrypoint=["/bin/sh", "-c", EXTRACT, "extract"],
-        command=[str(limits.patch_bytes), str(limits.patch_files)],
-        user="0:0",
-        working_dir="/",
-        environment=[PATH, "HOME=/tmp", "LANG=C.UTF-8"],
-        # root without any capability cannot open what the agent made 0700
-        cap_add=["DAC_READ_SEARCH"],
-        memory=HELPER_MEMORY_BYTES,
-        pids=HELPER_PIDS,
-        cpus=min(limits.cpus, ground.cpus),
-        tmpfs=HELPER_TMPFS,
-        log={"Type": "none", "Config": {}},
-        mounts=[
-            mount(ws or names.of("ws"), "/ws", read_only=True),
-            mount(clean or names.of("clean"), "/clean", read_only=True),
-        ],
+        Ask(
+            image=image,
+            entrypoint=["/bin/sh", "-c", EXTRACT, "extract"],
+            command=[str(limits.patch_bytes), str(limits.patch_files)],
+            user="0:0",
+            working_dir="/",
+            environment=[PATH, "HOME=/tmp", "LANG=C.UTF-8"],
+            # root without any capability cannot open what the agent made 0700
+            cap_add=["DAC_READ_SEARCH"],
+            memory=HELPER_MEMORY_BYTES,
+            pids=HELPER_PIDS,
+            cpus=min(limits.cpus, ground.cpus),
+            tmpfs=HELPER_TMPFS,
+            log=NO_LOG,
+            mounts=[
+                mount(ws or names.of("ws"), "/ws", read_only=True),
+                mount(clean or names.of("clean"), "/clean", read_only=True),
+            ],
+        ),
     )
 
 
@@ -144,24 +151,26 @@ def egress(names: Names, ground: Ground, image: str, *, host_gateway: bool) -> P
         names,
         "egress",
         ground,
-        image=image,
-        entrypoint=["/opt/gofer/venv/bin/python"],
-        command=["-I", "-m", "sandbox.egress.launch"],
-        user=f"{EGRESS_UID}:{EGRESS_UID}",
-        working_dir="/",
-        environment=[PATH, "HOME=/tmp", "LANG=C.UTF-8"],
-        network_mode=names.network,
-        stdin=True,
-        memory=EGRESS_MEMORY_BYTES,
-        pids=EGRESS_PIDS,
-        cpus=ground.cpus,
-        cpu_shares=4 * CPU_SHARES,
-        tmpfs=EGRESS_TMPFS,
-        extra_hosts=["host.docker.internal:host-gateway"] if host_gateway else [],
-        mounts=[
-            mount(names.of("sock-agent"), "/sock/agent"),
-            mount(names.of("sock-fetch"), "/sock/fetch"),
-        ],
+        Ask(
+            image=image,
+            entrypoint=["/opt/gofer/venv/bin/python"],
+            command=["-I", "-m", "sandbox.egress.launch"],
+            user=f"{EGRESS_UID}:{EGRESS_UID}",
+            working_dir="/",
+            environment=[PATH, "HOME=/tmp", "LANG=C.UTF-8"],
+            network_mode=names.network,
+            stdin=True,
+            memory=EGRESS_MEMORY_BYTES,
+            pids=EGRESS_PIDS,
+            cpus=ground.cpus,
+            cpu_shares=4 * CPU_SHARES,
+            tmpfs=EGRESS_TMPFS,
+            extra_hosts=["host.docker.internal:host-gateway"] if host_gateway else [],
+            mounts=[
+                mount(names.of("sock-agent"), "/sock/agent"),
+                mount(names.of("sock-fetch"), "/sock/fetch"),
+            ],
+        ),
     )
 
 
@@ -172,19 +181,21 @@ def filler(names: Names, ground: Ground, image: str) -> Plan:
         names,
         "filler",
         ground,
-        image=image,
-        entrypoint=["/bin/false"],
-        command=[],
-        user=f"{AGENT_UID}:{AGENT_UID}",
-        working_dir="/",
-        environment=[PATH, "LANG=C.UTF-8"],
-        memory=STORE_MEMORY_BYTES,
-        pids=HELPER_PIDS,
-        cpus=ground.cpus,
-        tmpfs={},
-        log={"Type": "none", "Config": {}},
-        read_only=False,
-        mounts=[mount(names.of("inputs"), "/inputs")],
+        Ask(
+            image=image,
+            entrypoint=["/bin/false"],
+            command=[],
+            user=f"{AGENT_UID}:{AGENT_UID}",
+            working_dir="/",
+            environment=[PATH, "LANG=C.UTF-8"],
+            memory=STORE_MEMORY_BYTES,
+            pids=HELPER_PIDS,
+            cpus=ground.cpus,
+            tmpfs={},
+            log=NO_LOG,
+            read_only=False,
+            mounts=[mount(names.of("inputs"), "/inputs")],
+        ),
     )
 
 
@@ -195,26 +206,28 @@ def store(instance: str, sandbox: str, random: str, ground: Ground, image: str, 
         Names(instance, sandbox),
         "store",
         ground,
-        image=image,
-        entrypoint=["/usr/bin/python3"],
-        command=["-I", "-m", "sandbox.inside.store", *command],
-        user="0:0",
-        working_dir="/",
-        environment=[PATH, "HOME=/tmp", "LANG=C.UTF-8"],
-        # To attach a loop device. Asked for by name: --privileged fails on machines whose root lacks a capability.
-        cap_add=["SYS_ADMIN"],
-        device_rules=LOOP_DEVICES,
-        memory=STORE_MEMORY_BYTES,
-        pids=HELPER_PIDS,
-        cpus=ground.cpus,
-        cpu_shares=4 * CPU_SHARES,
-        fsize=-1,  # an image file is as large as its workspace
-        tmpfs=HELPER_TMPFS,
-        log={"Type": "none", "Config": {}},
-        mounts=[
-            mount(images_volume(instance).name, "/images"),
-            # the machine's /dev: a loop device made a moment ago must be visible
-            {"Type": "bind", "Source": "/dev", "Target": "/dev", "ReadOnly": False},
-        ],
+        Ask(
+            image=image,
+            entrypoint=["/usr/bin/python3"],
+            command=["-I", "-m", "sandbox.inside.store", *command],
+            user="0:0",
+            working_dir="/",
+            environment=[PATH, "HOME=/tmp", "LANG=C.UTF-8"],
+            # To attach a loop device. Asked for by name: --privileged fails on machines whose root lacks a capability.
+            cap_add=["SYS_ADMIN"],
+            device_rules=LOOP_DEVICES,
+            memory=STORE_MEMORY_BYTES,
+            pids=HELPER_PIDS,
+            cpus=ground.cpus,
+            cpu_shares=4 * CPU_SHARES,
+            fsize=-1,  # an image file is as large as its workspace
+            tmpfs=HELPER_TMPFS,
+            log=NO_LOG,
+            mounts=[
+                mount(images_volume(instance).name, "/images"),
+                # the machine's /dev: a loop device made a moment ago must be visible
+                {"Type": "bind", "Source": "/dev", "Target": "/dev", "ReadOnly": False},
+            ],
+        ),
     )
     return Plan(f"gofer-{instance}-store-{random}", plan.settings)

@@ -26,7 +26,7 @@ from typing import Any
 import docker
 from docker.models.containers import Container
 
-from sandbox.engines.docker import moment
+from sandbox.engines.answers import moment
 from tests.engine import Images, engine_address, sweep
 from tests.journey import World, issue_in, world
 

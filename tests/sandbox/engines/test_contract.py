@@ -15,8 +15,8 @@ import pytest
 from sandbox import Unreachable
 from sandbox.engine import STDERR, STDOUT, Differs, Engine, Gone, Plan, Refused, Volume
 from sandbox.engines import names as things
-from sandbox.engines.docker import DockerEngine, moment
-from sandbox.engines.hardening import Ground, container, mount
+from sandbox.engines.docker import DockerEngine
+from sandbox.engines.hardening import Ask, Ground, container, mount
 from sandbox.engines.names import Names
 from tests.engine import Images, sweep
 from tests.valve import Valve
@@ -49,18 +49,20 @@ def planned(
         names,
         role,
         Ground(PROFILE),
-        image=image,
-        entrypoint=["/bin/bash", "-c"],
-        command=[script],
-        user="65532:65532",
-        working_dir="/",
-        environment=["PATH=/usr/bin:/bin", "LANG=C.UTF-8"],
-        memory=256 * 2**20,
-        pids=64,
-        cpus=1,
-        tmpfs={},
-        mounts=mounts,
-        stdin=role == "reader",
+        Ask(
+            image=image,
+            entrypoint=["/bin/bash", "-c"],
+            command=[script],
+            user="65532:65532",
+            working_dir="/",
+            environment=["PATH=/usr/bin:/bin", "LANG=C.UTF-8"],
+            memory=256 * 2**20,
+            pids=64,
+            cpus=1,
+            tmpfs={},
+            mounts=mounts,
+            stdin=role == "reader",
+        ),
     )
 
 
@@ -85,7 +87,8 @@ async def told(engine: Engine, name: str) -> dict[int, bytes]:
 
 
 async def test_a_container_lives_and_tells_its_end(engine: Engine, names: Names, images: Images) -> None:
-    plan = planned(names, images.base, "echo out; echo err >&2; exit 7")
+    # An engine notes the time of a start once it has started: what ends at once can have ended before that.
+    plan = planned(names, images.base, "echo out; echo err >&2; sleep 0.1; exit 7")
     assert await engine.look(plan.name) is None
     await engine.create(plan)
     before = await engine.look(plan.name)
@@ -366,16 +369,3 @@ async def test_an_engine_that_hangs_is_unreachable_in_time(tmp_path: Path, engin
             answers = await asyncio.gather(*calls * 3, return_exceptions=True)
         assert {type(answer) for answer in answers} == {Unreachable}
         await engine.close()
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("0001-01-01T00:00:00Z", None),
-        ("1970-01-01T00:00:01.5Z", 1.5),
-        ("2024-02-29T12:00:00.123456789Z", 1709208000.123456789),
-        ("2024-02-29T14:00:00+02:00", 1709208000.0),
-    ],
-)
-def test_moments_are_read_as_the_engine_writes_them(text: str, seconds: float | None) -> None:
-    assert moment(text) == seconds
