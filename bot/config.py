@@ -16,6 +16,7 @@ from pydantic_core import ErrorDetails
 
 from bot import config_checks as check
 from bot.config_values import Config, ConfigError, Places, SandboxConfig
+from bot.config_words import words
 
 __all__ = [
     "Config",
@@ -23,6 +24,7 @@ __all__ = [
     "Places",
     "SandboxConfig",
     "anthropic_key",
+    "for_run",
     "from_environment",
     "read",
     "settings",
@@ -31,6 +33,8 @@ __all__ = [
 
 PREFIX = "GOFER_"
 FILE_SUFFIX = "_FILE"
+# Of the image builds (deploy/images.md), which may be exported in the same shell. No setting of a running Gofer.
+BUILD_OPTIONS = frozenset({"GOFER_BUILD_CA", "GOFER_DEBIAN_IMAGE", "GOFER_DEBIAN_MIRROR"})
 
 Kind = TypeVar("Kind", bound=Places)
 
@@ -65,12 +69,30 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Config:
     return read(Config, environment)
 
 
+def for_run(environment: Mapping[str, str] | None = None) -> SandboxConfig:
+    """What ``gofer run`` needs. Its own default is a state directory of the user's: the server's is not everybody's to
+    write, and what root left in it would be in the server's way. Raises ``ConfigError``."""
+    given = dict(os.environ if environment is None else environment)
+    if (own := _own_state_dir(given)) is not None:
+        given.setdefault(variable("state_dir"), own)
+    return read(SandboxConfig, given)
+
+
+def _own_state_dir(given: Mapping[str, str]) -> str | None:
+    """As the XDG base directory specification has it; a relative XDG_STATE_HOME does not count. None: no home."""
+    if (state := given.get("XDG_STATE_HOME", "")).startswith("/"):
+        return f"{state}/gofer"
+    return f"{home}/.local/state/gofer" if (home := given.get("HOME", "")).startswith("/") else None
+
+
 def read(kind: type[Kind], environment: Mapping[str, str] | None = None) -> Kind:
     """Read, check and freeze what a command needs (the process's environment if None is given); settings of other
     commands may be there, names that are none may not. Raises ``ConfigError`` with every mistake in it."""
-    given = {k: v for k, v in (os.environ if environment is None else environment).items() if k.startswith(PREFIX)}
+    everything = os.environ if environment is None else environment
+    given = {k: v for k, v in everything.items() if k.startswith(PREFIX) and k not in BUILD_OPTIONS}
     mistakes: list[str] = []
     values: dict[str, Any] = {}
+    told: list[str] = []  # secrets whose file could not be read: that they are missing is no news
     for name, value in sorted(given.items()):
         try:
             field, text = _take(name, value)
@@ -79,12 +101,13 @@ def read(kind: type[Kind], environment: Mapping[str, str] | None = None) -> Kind
             values[field] = text
         except ValueError as error:
             mistakes.append(str(error))
+            told.append(name.removesuffix(FILE_SUFFIX) + " ")
     config: Kind | None = None
     try:
         config = kind(**{name: value for name, value in values.items() if name in kind.model_fields})
     except ValidationError as error:
-        read = {variable(name) for name in values} | {name.removesuffix(FILE_SUFFIX) for name in given}
-        mistakes += [line for item in error.errors() if (line := _mistake(item, read))]
+        lines = (_mistake(item, kind) for item in error.errors())
+        mistakes += [line for line in lines if not line.startswith(tuple(told))]
     if mistakes or config is None:
         raise ConfigError("\n".join(mistakes))
     return config
@@ -102,15 +125,14 @@ def _take(name: str, value: str) -> tuple[str, str]:
     raise ValueError(f"{name} is no setting of Gofer; nearest: {check.nearest(name, known)}")
 
 
-def _mistake(error: ErrorDetails, read: set[str]) -> str:
-    """One line; pydantic's own text would quote the value, which may be a secret. Empty: told already."""
-    words = error["msg"].removeprefix("Value error, ")
+def _mistake(error: ErrorDetails, kind: type[Places]) -> str:
+    """One line; pydantic's own text would quote the value, which may be a secret."""
     if not error["loc"]:
-        return words
-    name = variable(str(error["loc"][0]))
-    if error["type"] != "missing":
-        return f"{name}: {words}"
-    return "" if name in read else f"{name} is missing"
+        return words(error, None)
+    field = str(error["loc"][0])
+    if error["type"] == "missing":
+        return f"{variable(field)} is missing"
+    return f"{variable(field)}: {words(error, kind.model_fields[field])}"
 
 
 def _shown(default: Any) -> str:

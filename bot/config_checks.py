@@ -69,6 +69,21 @@ def base_url(value: object) -> str:
     return text
 
 
+def engine_address(value: object) -> str:
+    """A socket or a host of a Docker Engine, as DOCKER_HOST has it."""
+    text = str(value)
+    if not re.match(r"(unix:///|(tcp|https?|ssh)://)[^/]", text):
+        raise ValueError("it must be unix:///PATH or tcp://HOST:PORT")
+    return text
+
+
+def not_empty(value: object) -> object:
+    """An empty path would be the directory that the command happens to stand in."""
+    if value == "":
+        raise ValueError("it is empty; leave it out for the default")
+    return value
+
+
 def listen_address(value: object) -> str:
     """``HOST:PORT``, an IPv6 address in brackets."""
     text = str(value)

@@ -15,6 +15,7 @@ from sandbox import AgentSettings, Gateway, GitHost, Limits, Settings
 DOCKER_HOST_NAME = "host.docker.internal"
 
 BaseUrl = Annotated[str, BeforeValidator(check.base_url)]
+CaFile = Annotated[Path | None, BeforeValidator(lambda value: value or None)]
 _limits = Limits()
 
 
@@ -27,13 +28,20 @@ class Places(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
-    state_dir: Path = Field(
-        default=Path("/var/lib/gofer"), description="where tasks and sandboxes are remembered; must be there"
+    state_dir: Annotated[Path, BeforeValidator(check.not_empty)] = Field(
+        default=Path("/var/lib/gofer"),
+        description="where tasks and sandboxes are remembered; must be there "
+        "(`gofer run` makes `~/.local/state/gofer` unless this is given)",
     )
     database_url: str = Field(
         default="", description="`sqlite:////PATH` or `postgresql://…`; `gofer.db` in the state directory if empty"
     )
-    log_level: str = Field(default="INFO", pattern=r"^(DEBUG|INFO|WARNING|ERROR)$", description="how much is logged")
+    log_level: str = Field(
+        default="INFO",
+        pattern=r"^(DEBUG|INFO|WARNING|ERROR)$",
+        examples=["DEBUG", "INFO", "WARNING", "ERROR"],
+        description="how much is logged",
+    )
 
     @property
     def database(self) -> str:
@@ -53,26 +61,30 @@ class SandboxConfig(Places):
     model_header: str = Field(
         default=Gateway().header,
         pattern=r"^[A-Za-z][A-Za-z0-9-]*$",
+        examples=["x-api-key", "authorization"],
         description="the header that carries the key; `authorization` sends `Bearer KEY`",
     )
     model_private: bool = Field(
         default=False, description="the model's address may be plain http and private (your own gateway)"
     )
-    model_ca_file: Path | None = Field(default=None, description="extra CA certificates for the model's address, PEM")
+    model_ca_file: CaFile = Field(default=None, description="extra CA certificates for the model's address, PEM")
     github_url: BaseUrl = Field(
         default="https://github.com", description="GitHub; the address of your server with GitHub Enterprise"
     )
     github_private: bool = Field(
         default=False, description="GitHub's address may be plain http and private (GitHub Enterprise)"
     )
-    github_ca_file: Path | None = Field(default=None, description="extra CA certificates for GitHub's address, PEM")
+    github_ca_file: CaFile = Field(default=None, description="extra CA certificates for GitHub's address, PEM")
     instance: str = Field(
         default="gofer",
         pattern=r"^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$",
+        examples=["gofer", "gofer-2"],
         description="marks our containers and our place in the database; one for each server",
     )
     sandbox: str = Field(default="local:", description="where sandboxes run; `local:` is Docker on this machine")
-    docker_host: str = Field(default="unix:///var/run/docker.sock", description="the Docker Engine for `local:`")
+    docker_host: Annotated[str, BeforeValidator(check.engine_address)] = Field(
+        default="unix:///var/run/docker.sock", description="the Docker Engine for `local:`"
+    )
     image_prefix: str = Field(default="gofer", description="images are `PREFIX/base`, `PREFIX/claude` and so on")
     runtime: str = Field(default="", description="container runtime, such as `runsc`; Docker's default if empty")
     wall_seconds: int = Field(
@@ -112,7 +124,7 @@ class SandboxConfig(Places):
         """What the sandbox half is told: no GitHub secret is in it. Reads the CA files."""
         return Settings(
             instance=self.instance,
-            state_dir=self.state_dir / "sandboxes",
+            state_dir=self.state_dir,
             docker_host=self.docker_host,
             image_prefix=self.image_prefix,
             gateway=Gateway(
@@ -120,12 +132,16 @@ class SandboxConfig(Places):
                 key=self.model_key,
                 header=self.model_header,
                 private=self.model_private,
-                ca_pem=_pem(self.model_ca_file),
+                ca_pem=_pem("GOFER_MODEL_CA_FILE", self.model_ca_file),
                 host_gateway=any(
                     urlsplit(url).hostname == DOCKER_HOST_NAME for url in (self.model_url, self.github_url)
                 ),
             ),
-            git_host=GitHost(base_url=self.github_url, private=self.github_private, ca_pem=_pem(self.github_ca_file)),
+            git_host=GitHost(
+                base_url=self.github_url,
+                private=self.github_private,
+                ca_pem=_pem("GOFER_GITHUB_CA_FILE", self.github_ca_file),
+            ),
             agent=AgentSettings(model=self.model),
             limits=self.limits,
             runtime=self.runtime,
@@ -135,7 +151,11 @@ class SandboxConfig(Places):
 class Config(SandboxConfig):
     """Everything that ``gofer serve`` was told. Fields without a default must be given."""
 
-    app_id: str = Field(pattern=r"^[A-Za-z0-9.]+$", description="the GitHub App's id or client id")
+    app_id: str = Field(
+        pattern=r"^[A-Za-z0-9.]+$",
+        examples=["123456", "Iv23liAbCdEfGhIjKlMn"],
+        description="the GitHub App's id or client id",
+    )
     private_key: Annotated[SecretStr, BeforeValidator(check.pem_key)] = Field(description="the App's private key, PEM")
     webhook_secret: Annotated[SecretStr, BeforeValidator(check.webhook_secret)] = Field(
         description="the App's webhook secret; 32 characters or more, not guessable"
@@ -148,7 +168,10 @@ class Config(SandboxConfig):
         default="127.0.0.1:8080", description="address and port for GitHub's webhooks; put TLS in front of it"
     )
     command_word: str = Field(
-        default="/agent", pattern=r"^/[a-z][a-z0-9-]{0,31}$", description="the word that starts a command"
+        default="/agent",
+        pattern=r"^/[a-z][a-z0-9-]{0,31}$",
+        examples=["/agent"],
+        description="the word that starts a command",
     )
     max_running: int = Field(default=2, gt=0, description="tasks with a running sandbox at once")
     max_running_per_repository: int = Field(
@@ -172,11 +195,16 @@ class Config(SandboxConfig):
         return f"{self.github_url}/api/v3"
 
 
-def _pem(path: Path | None) -> str:
-    """The certificates in ``path``. Raises ``ConfigError`` where they cannot be read."""
+def _pem(name: str, path: Path | None) -> str:
+    """The certificates in ``path``, which the setting ``name`` gave. Raises ``ConfigError`` where there are none."""
     if path is None:
         return ""
     try:
-        return path.read_text(encoding="ascii")
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"the certificates in {path} cannot be read: {error}") from None
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{name}: {path} cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise ConfigError(f"{name}: {path} is no text") from None
+    if "-----BEGIN CERTIFICATE-----" not in text:
+        raise ConfigError(f"{name}: there is no certificate in PEM in {path}")
+    return text

@@ -7,8 +7,9 @@ from bot.config import settings
 HEAD = """\
 # Settings
 
-`gofer serve` reads environment variables and nothing else. A name that starts with `GOFER_` and is not in this table
-is an error, so that a misspelt setting is not a setting that is silently off. A secret may be given in a file.
+`gofer serve` reads environment variables and nothing else; `gofer run` reads those that are not about GitHub's App. A
+name that starts with `GOFER_` and is not in this table is an error, so that a misspelt setting is not a setting that is
+silently off (the options of the [image builds](images.md) may be there). A secret may be given in a file.
 This page is made by `python -m tests.bot.settings_page` and held true by a test.
 
 | Variable | Default | Meaning |

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from bot.config import Config, ConfigError, from_environment, settings
+from bot.config import BUILD_OPTIONS, Config, ConfigError, for_run, from_environment, settings
 
 ROOT = Path(__file__).parent.parent.parent
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEcanary\n-----END RSA PRIVATE KEY-----\n"
@@ -75,9 +76,18 @@ def test_foreign_names_are_nobody_s_business() -> None:
         ("GOFER_GITHUB_URL", "github.com", "https:// URL"),
         ("GOFER_GITHUB_URL", "https://user:canary@ghes.example", "no user"),
         ("GOFER_MAX_RUNNING", "0", "greater than 0"),
-        ("GOFER_MAX_RUNNING", "two", "integer"),
-        ("GOFER_COMMAND_WORD", "agent", "pattern"),
-        ("GOFER_INSTANCE", "Mine!", "pattern"),
+        ("GOFER_MAX_RUNNING", "two", "whole number"),
+        ("GOFER_MEMORY_BYTES", "1024", "67108864 or more"),
+        ("GOFER_CPUS", "", "leave it out"),
+        ("GOFER_MODEL_PRIVATE", "perhaps", "true or false"),
+        ("GOFER_MODEL", "", "leave it out"),
+        ("GOFER_STATE_DIR", "", "leave it out"),
+        ("GOFER_APP_ID", "", "it is empty"),
+        ("GOFER_APP_ID", "my app", "look like 123456"),
+        ("GOFER_LOG_LEVEL", "verbose", "DEBUG or INFO"),
+        ("GOFER_COMMAND_WORD", "agent", "look like /agent"),
+        ("GOFER_INSTANCE", "Mine!", "look like gofer"),
+        ("GOFER_DOCKER_HOST", "/var/run/docker.sock", "unix:///PATH"),
     ],
 )
 def test_value_that_does_not_fit_is_refused_in_words(name: str, value: str, words: str) -> None:
@@ -134,6 +144,33 @@ def test_secret_file_that_is_not_there_is_told_once_by_name(tmp_path: Path) -> N
     assert "No such file" in line
 
 
+def test_optional_secret_file_that_is_not_there_is_told_once_too(tmp_path: Path) -> None:
+    (line,) = mistakes(GOFER_MODEL_KEY=None, GOFER_MODEL_KEY_FILE=f"{tmp_path}/none")
+    assert "No such file" in line
+
+
+def test_options_of_the_image_builds_may_be_exported() -> None:
+    from_environment(
+        GOOD | {"GOFER_BUILD_CA": "/ca.pem", "GOFER_DEBIAN_IMAGE": "d:1", "GOFER_DEBIAN_MIRROR": "http://m"}
+    )
+    page = (ROOT / "deploy" / "images.md").read_text()
+    assert set(re.findall(r"^\| `(GOFER_\w+)`", page, re.MULTILINE)) - {"GOFER_IMAGE_PREFIX"} == BUILD_OPTIONS
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({"HOME": "/home/me"}, "/home/me/.local/state/gofer"),
+        ({"HOME": "/home/me", "XDG_STATE_HOME": "/x"}, "/x/gofer"),
+        ({"HOME": "/home/me", "XDG_STATE_HOME": "x"}, "/home/me/.local/state/gofer"),
+        ({"HOME": "/home/me", "GOFER_STATE_DIR": "/mine"}, "/mine"),
+        ({}, "/var/lib/gofer"),
+    ],
+)
+def test_run_keeps_its_state_with_the_user_and_not_with_the_server(environment: dict[str, str], expected: str) -> None:
+    assert for_run({"GOFER_MODEL_KEY": "k", **environment}).sandbox_settings().state_dir == Path(expected)
+
+
 def test_secret_given_twice_is_refused(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text(SECRET)
     (line,) = mistakes(GOFER_WEBHOOK_SECRET_FILE=str(tmp_path / "secret"))
@@ -156,8 +193,17 @@ def test_certificates_are_read_and_a_missing_file_is_told(tmp_path: Path) -> Non
     (tmp_path / "ca.pem").write_text("-----BEGIN CERTIFICATE-----\n")
     config = from_environment(GOOD | {"GOFER_MODEL_CA_FILE": str(tmp_path / "ca.pem")})
     assert config.sandbox_settings().gateway.ca_pem.startswith("-----BEGIN")
+    assert from_environment(GOOD | {"GOFER_MODEL_CA_FILE": ""}).sandbox_settings().gateway.ca_pem == ""
     config = from_environment(GOOD | {"GOFER_GITHUB_CA_FILE": str(tmp_path / "none.pem")})
-    with pytest.raises(ConfigError, match="cannot be read"):
+    with pytest.raises(ConfigError, match=r"GOFER_GITHUB_CA_FILE: .* cannot be read"):
+        config.sandbox_settings()
+
+
+@pytest.mark.parametrize("content", [b"", b"a secret\n", b"\xff\xfe"])
+def test_a_file_without_certificates_is_refused_before_a_task_needs_them(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "ca.pem").write_bytes(content)
+    config = from_environment(GOOD | {"GOFER_MODEL_CA_FILE": str(tmp_path / "ca.pem")})
+    with pytest.raises(ConfigError, match="GOFER_MODEL_CA_FILE: "):
         config.sandbox_settings()
 
 
