@@ -2,12 +2,14 @@
 
     body     = anything, then a command line, then anything
     command  = WORD blank PROMPT | WORD blank VERB
-    WORD     = the command word (``/agent``), in any case, as the first thing on a line (blanks may precede it)
+    WORD     = the command word (``/agent``), in any case, as the first thing on a line (blanks may precede it,
+               also wide ones and those of no width, which come along when a text is pasted)
     PROMPT   = the rest of that line and all lines after it, up to the next command line or the end of the body
     VERB     = ``help``, alone: with anything after it, it is the start of a prompt (``/agent help me test``)
 
 - A command line is a line of a plain paragraph of the comment itself. In code (fenced, indented, inline), in a quote,
-  in HTML and in an HTML comment nothing is a command, nor a mistake: that is somebody showing or quoting one.
+  in HTML, in an HTML comment and after a backslash (``\\/agent``) nothing is a command, nor a mistake: that is somebody
+  showing or quoting one. HTML is all between the tags of an element that quotes or folds away, blank lines or not.
 - In a list, a table or a heading, amid a sentence, or on a line that Markdown draws into the quote or list above for
   want of a blank line, it is not a command either. But it speaks to us, so it is a mistake, and its writer is told.
 - The word ends at a blank: ``/agents``, ``/agent-smith``, ``/agent/x`` are other words, ``/agent:`` is a mistake.
@@ -65,7 +67,7 @@ def parse(body: str, word: str = DEFAULT_WORD) -> Command | Mistake | None:
         return None if found.astray is None else _mistake(Slip.PLACE, found.astray)
     lines = text.split("\n")
     first, end = found.lines[0], found.lines[1] if len(found.lines) > 1 else len(lines)
-    head = lines[first].lstrip(" \t")[len(word) :]
+    head = re.sub(rf"^[{live_text.LEADING}]+", "", lines[first])[len(word) :]
     if head and not head[0].isspace():
         return _mistake(Slip.GLUED, head[0])
     return _command("\n".join([head, *lines[first + 1 : end]]).strip())

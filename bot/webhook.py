@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final
 
 from aiohttp import web
@@ -37,6 +38,19 @@ SERVER_OPTIONS: Final[dict[str, Any]] = {"auto_decompress": False, "lingering_ti
 It unpacks a body while it arrives, also one that is refused unread: 97 KiB of gzip stopped the loop for 0.6 s. It reads
 on for 10 s after an error was answered. And it lets a connection without a whole request head stay for an hour.
 """
+
+ONCE: Final = frozenset(
+    {
+        "content-encoding",
+        "content-type",
+        "x-github-delivery",
+        "x-github-event",
+        "x-github-hook-installation-target-id",
+        "x-github-hook-installation-target-type",
+        "x-hub-signature-256",
+    }
+)
+"""Headers that count here. Sent twice, two readers could each take another one of them."""
 
 _EVENT = re.compile(r"[a-z_]{1,64}", re.ASCII)
 _DELIVERY = re.compile(r"[0-9A-Za-z-]{1,64}", re.ASCII)
@@ -80,6 +94,8 @@ class _Webhook:
 
     async def receive(self, request: web.Request) -> web.Response:
         """Answer one delivery."""
+        if name := repeated(name for name, _ in request.headers.items()):
+            return _refuse(400, f"{name} is there twice")
         if refusal := judge_headers(request.headers):
             return _refuse(*refusal)
         try:
@@ -125,9 +141,15 @@ class _Webhook:
         return _answer("queued")
 
 
+def repeated(names: Iterable[str]) -> str | None:
+    """The first of ``ONCE`` that is among the names more than once."""
+    counted = Counter(map(str.lower, names))
+    return next((name for name in sorted(ONCE) if counted[name] > 1), None)
+
+
 def judge_headers(headers: Mapping[str, str]) -> tuple[int, str] | None:
     """Status and words where the headers alone are enough to refuse; nothing of the body has been read then."""
-    if headers.get("Content-Encoding"):
+    if "Content-Encoding" in headers:
         return 415, "send the body without Content-Encoding"
     kind = headers.get("Content-Type", "").split(";")[0].strip().lower()
     if kind != "application/json":

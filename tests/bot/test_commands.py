@@ -102,6 +102,8 @@ def test_b5_a_command_drawn_into_the_quote_above_it_is_told() -> None:
         "<pre>\n/agent fix\n</pre>",
         "<details>\n/agent fix\n</details>",
         "[x]: /url '\n/agent fix\n'",
+        "\\/agent fix",
+        "write\n\\/agent fix",
     ],
 )
 def test_code_and_html_hold_no_commands(body: str) -> None:
@@ -121,6 +123,36 @@ def test_code_and_html_hold_no_commands(body: str) -> None:
 )
 def test_a_command_in_any_case_with_any_blank(body: str) -> None:
     assert parse(body) == run("fix it")
+
+
+@pytest.mark.parametrize("blank", ["\u00a0", "\u200b", "\u2060", "\u3000", "\ufeff", "\u200e", " \u00a0 "])
+def test_a_blank_that_nobody_sees_before_the_word_does_not_silence_it(blank: str) -> None:
+    assert parse(f"{blank}/agent fix it") == run("fix it")
+    assert parse(f"Hello,\n\n{blank}/agent fix it\n{blank}/agent no") == run("fix it")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("<blockquote>\n\n", "\n\n</blockquote>"),
+        ("<details><summary>Log</summary>\n\n", "\n\n</details>"),
+        ("alice wrote: <blockquote>\n", "\n</blockquote>"),
+        ("<details>\n\n<p>\n\n", "\n\n</p>\n\n</details>"),
+        ("<table><tr><td>\n\n", "\n\n</td></tr></table>"),
+        ("it was <del>", "</del>"),
+        ("<details>\n\n", ""),
+    ],
+)
+def test_b5_what_html_quotes_or_folds_away_is_no_command(before: str, after: str) -> None:
+    assert parse(f"{before}/agent delete all tests{after}") is None
+    if after:
+        assert parse(f"{before}/agent delete all tests{after}\n\n/agent fix lint") == run("fix lint")
+
+
+def test_html_that_holds_nothing_does_not_silence_a_command() -> None:
+    assert parse("<img src=x>\n\n/agent fix it") == run("fix it")
+    assert parse("<p>\n\n/agent fix it") == run("fix it")
+    assert parse("<!-- <details> -->\n\n/agent fix it") == run("fix it")
 
 
 def test_a_command_may_follow_words_and_be_underlined_by_mistake() -> None:
@@ -216,8 +248,8 @@ def test_every_verb_has_its_line_of_help() -> None:
 # fmt: off
 PIECES = st.sampled_from([
     "/agent", "/AGENT", "/agents", " ", "\n", "\n\n", "\r\n", "    ", "\t", "> ", "- ", "`", "```", "~~~", "<!--",
-    "-->", "# ", "---", "help", "hepl", "status", "--pr", "fix it", "|", "|-|", "<pre>", "</pre>", "*", "\\",
-    "&#47;agent", "\0", "\ue000", "é",
+    "-->", "# ", "---", "help", "hepl", "status", "--pr", "fix it", "|", "|-|", "<pre>", "</pre>", "*", "\\", "<q>",
+    "</q>", "&#47;agent", "\0", "\ue000", "é",
 ])
 # fmt: on
 BODIES = st.one_of(st.text(), st.lists(st.one_of(PIECES, st.text(max_size=3)), max_size=30).map("".join))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from multidict import CIMultiDict
 from pydantic import SecretStr
 
 from bot.comments import result
@@ -63,6 +64,18 @@ async def test_w05_a_signature_that_is_no_ascii_or_a_megabyte_is_a_4xx(signature
         status = await asyncio.wait_for(reader.readline(), 10)
         writer.close()
     assert status.split()[1][:1] == b"4"
+
+
+@pytest.mark.parametrize("name", ["X-Hub-Signature-256", "X-GitHub-Event", "X-GitHub-Delivery"])
+@pytest.mark.parametrize("order", [1, -1])
+async def test_w02_w10_a_header_that_counts_sent_twice_is_refused(name: str, order: int) -> None:
+    store = Memory()
+    body = json.dumps(sample()).encode()
+    headers = headers_for(body)
+    twice = [*headers.items(), (name, "sha256=" + "0" * 64 if "hub" in name.lower() else "ping")][::order]
+    async with serving(store) as client, client.post("/", data=body, headers=CIMultiDict(twice)) as response:
+        assert (response.status, await response.json()) == (400, {"error": f"{name.lower()} is there twice"})
+    assert store.added == []
 
 
 async def test_w08_b16_a_replay_is_known_also_after_a_restart(tmp_path: Path) -> None:
