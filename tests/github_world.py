@@ -43,6 +43,11 @@ class FakeTime:
         self.now += timedelta(**span)
 
 
+def sent(server: LocalGitHub, operation: str) -> int:
+    """How often the bot has asked for this operation."""
+    return sum(exchange.operation == operation for exchange in server.log)
+
+
 @pytest.fixture
 def fake_time() -> FakeTime:
     """The test's clock."""

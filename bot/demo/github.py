@@ -20,16 +20,16 @@ from aiohttp import web
 from cryptography.hazmat.primitives.asymmetric import rsa
 from pydantic import SecretStr
 
-from bot.demo import github_git
 from bot.demo.github_access import World
 from bot.demo.github_auth import new_key
+from bot.demo.github_contents import Contents
 from bot.demo.github_failures import Failure
-from bot.demo.github_git import File, Files
+from bot.demo.github_git import File
 from bot.demo.github_hooks import Hook
 from bot.demo.github_log import Delivery, Exchange
 from bot.demo.github_server import Server
 from bot.demo.github_shapes import Shapes
-from bot.demo.github_state import App, Comment, Installation, Issue, Repository, State, User
+from bot.demo.github_state import App, Comment, Installation, Issue, Repository
 from sandbox import spawn
 
 __all__ = ["Comment", "Delivery", "Exchange", "Failure", "File", "Installation", "Issue", "LocalGitHub", "Repository"]
@@ -45,8 +45,8 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class LocalGitHub:
-    """The server and its verbs. ``log`` and ``deliveries`` are in order and never shortened.
+class LocalGitHub(Contents):
+    """What people do there, and the server before it. ``log`` and ``deliveries`` are in order and never shortened.
 
     ``api_prefix`` makes it look like GitHub Enterprise Server (``/api/v3``). ``key`` is the App's pair (``new_key``)
     for a server that is started again; a new one unless given.
@@ -60,13 +60,11 @@ class LocalGitHub:
         api_prefix: str = "",
         key: tuple[rsa.RSAPublicKey, SecretStr] | None = None,
     ) -> None:
-        self._root = Path(tempfile.mkdtemp(prefix="gofer-github-")) if root is None else root
+        super().__init__(Path(tempfile.mkdtemp(prefix="gofer-github-")) if root is None else root, clock)
         self._own_root = root is None
-        self._clock = clock
         self._api_prefix = api_prefix
         self._public_key, self.private_key = key or new_key()
         self.webhook_secret = SecretStr(secrets.token_hex(32))
-        self.state = State()
         bot = self.state.user("gofer-local[bot]", "Bot")
         self.app = App(
             self.state.next_id(), "gofer-local", "Iv23liLocalGitHub001", self.state.user("gofer-owner"), bot, clock()
@@ -140,85 +138,9 @@ class LocalGitHub:
             await self._hook.close()
         self._hook = Hook(url, self.webhook_secret, hook_id=self.state.next_id(), app_id=self.app.id)
 
-    # What there is.
-
     def clone_url(self, owner: str, repo: str) -> str:
         """What one clones: without credentials."""
         return f"{self.git_url}/{owner}/{repo}.git"
-
-    def add_user(self, login: str, type: str = "User") -> User:
-        """A user by login; the same one if there already."""
-        return self.state.user(login, type)
-
-    def add_repository(
-        self,
-        owner: str,
-        name: str,
-        files: Files,
-        *,
-        private: bool = False,
-        default_branch: str = "main",
-        roles: dict[str, str] | None = None,
-        installed: bool = True,
-    ) -> Repository:
-        """A repository with one commit (none if there are no files), and the App installed on it."""
-        account = self.state.user(owner)
-        repository_id = self.state.next_id()
-        git_dir = self._root / f"{repository_id}.git"
-        github_git.create(git_dir, default_branch)
-        repository = Repository(repository_id, account, name, private, default_branch, git_dir, self._clock())
-        self.state.repositories[repository_id] = repository
-        for login, role in (roles or {}).items():
-            self.set_role(repository, login, role)
-        if files:
-            self.commit(repository, files)
-        if installed:
-            self.installation(account).repository_ids.add(repository_id)
-        return repository
-
-    def commit(self, repository: Repository, files: Files, *, branch: str = "", message: str = "A commit\n") -> str:
-        """Somebody pushes: exactly ``files`` on top of the branch (the default one). Returns the commit's id."""
-        branch = branch or repository.default_branch
-        return github_git.commit(repository.git_dir, files, branch=branch, message=message)
-
-    def head(self, repository: Repository, branch: str = "") -> str | None:
-        """The commit that a branch is at; None if there is none."""
-        return github_git.head(repository.git_dir, branch or repository.default_branch)
-
-    def installation(self, account: User) -> Installation:
-        """The App's installation on the account, made if need be."""
-        for installation in self.state.installations.values():
-            if installation.account is account:
-                return installation
-        made = Installation(self.state.next_id(), account)
-        self.state.installations[made.id] = made
-        return made
-
-    def set_role(self, repository: Repository, login: str, role: str) -> None:
-        """Make somebody admin, maintain, write, triage, read, none, or a custom role of that name (as write)."""
-        self.state.user(login)
-        repository.roles[login.lower()] = role
-
-    def rename(self, repository: Repository, name: str) -> None:
-        """The old name redirects from now on."""
-        repository.former.add(repository.full_name.lower())
-        repository.name = name
-
-    def add_issue(
-        self,
-        repository: Repository,
-        title: str = "An issue",
-        body: str = "",
-        user: str = "",
-        *,
-        pull_request: bool = False,
-    ) -> Issue:
-        """Open an issue, by the owner unless somebody is named."""
-        number = len(repository.issues) + 1
-        author = self.state.user(user) if user else repository.owner
-        issue = Issue(self.state.next_id(), number, title, body, author, self._clock(), is_pull_request=pull_request)
-        repository.issues[number] = issue
-        return issue
 
     # What people do.
 
@@ -290,10 +212,6 @@ class LocalGitHub:
         return delivery
 
     # What a test waits for.
-
-    def comments(self, repository: Repository, issue: Issue) -> list[Comment]:
-        """All comments, oldest first."""
-        return list(issue.comments)
 
     def bot_comments(self, issue: Issue) -> list[Comment]:
         """Those that the App has made."""

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
-import docker
 import pytest
 
-from tests.engine import Images
 from tests.sandbox.egress.rig import (
     LAUNCH,
     PYTHON,
@@ -20,7 +17,6 @@ from tests.sandbox.egress.rig import (
     get,
     policy_for,
     post,
-    world,
 )
 
 pytestmark = pytest.mark.engine
@@ -77,19 +73,6 @@ WHILE_ANSWERING = [
     "Journal.answer",
     "Egress._end",
 ]
-
-
-@pytest.fixture(scope="module")
-def here(docker_client: docker.DockerClient, images: Images, instance: str) -> Iterator[World]:
-    with world(docker_client, images.egress, instance) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def model(here: World) -> Iterator[StandIn]:
-    upstream = StandIn(here.gateway)
-    yield upstream
-    upstream.close()
 
 
 @pytest.fixture(scope="module")

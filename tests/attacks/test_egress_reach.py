@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import docker
 import pytest
 
-from tests.engine import Images
 from tests.sandbox.egress.rig import (
     REPOSITORY,
     Arrived,
@@ -20,32 +18,11 @@ from tests.sandbox.egress.rig import (
     memory,
     policy_for,
     post,
-    world,
 )
 
 pytestmark = pytest.mark.engine
 
 PREFIX = "/v1/account/gateway"
-
-
-@pytest.fixture(scope="module")
-def here(docker_client: docker.DockerClient, images: Images, instance: str) -> Iterator[World]:
-    with world(docker_client, images.egress, instance) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def model(here: World) -> Iterator[StandIn]:
-    upstream = StandIn(here.gateway)
-    yield upstream
-    upstream.close()
-
-
-@pytest.fixture(scope="module")
-def git(here: World) -> Iterator[StandIn]:
-    upstream = StandIn(here.gateway)
-    yield upstream
-    upstream.close()
 
 
 @pytest.fixture(scope="module")

@@ -5,13 +5,11 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-import docker
 import pytest
 
-from tests.engine import Images
 from tests.sandbox.egress.rig import (
     FETCH_TOKEN,
     MODEL_KEY,
@@ -27,7 +25,6 @@ from tests.sandbox.egress.rig import (
     policy_for,
     post,
     stream,
-    world,
 )
 
 pytestmark = pytest.mark.engine
@@ -35,26 +32,6 @@ pytestmark = pytest.mark.engine
 REFS = f"/{REPOSITORY}.git/info/refs?service=git-upload-pack"
 PAIR = base64.b64encode(f"x-access-token:{FETCH_TOKEN}".encode())
 Send = Callable[[bytes], None]
-
-
-@pytest.fixture(scope="module")
-def here(docker_client: docker.DockerClient, images: Images, instance: str) -> Iterator[World]:
-    with world(docker_client, images.egress, instance) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def model(here: World) -> Iterator[StandIn]:
-    upstream = StandIn(here.gateway)
-    yield upstream
-    upstream.close()
-
-
-@pytest.fixture(scope="module")
-def git(here: World) -> Iterator[StandIn]:
-    upstream = StandIn(here.gateway)
-    yield upstream
-    upstream.close()
 
 
 @pytest.fixture(scope="module")

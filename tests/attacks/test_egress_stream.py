@@ -3,30 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import docker
 import pytest
 
-from tests.engine import Images
-from tests.sandbox.egress.rig import STOP, Arrived, Egress, Exchange, StandIn, World, policy_for, post, stream, world
+from tests.sandbox.egress.rig import STOP, Arrived, Egress, Exchange, StandIn, World, policy_for, post, stream
 
 pytestmark = pytest.mark.engine
 
 WAIT_SECONDS = 20
-
-
-@pytest.fixture(scope="module")
-def here(docker_client: docker.DockerClient, images: Images, instance: str) -> Iterator[World]:
-    with world(docker_client, images.egress, instance) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def model(here: World) -> Iterator[StandIn]:
-    upstream = StandIn(here.gateway)
-    yield upstream
-    upstream.close()
 
 
 @pytest.fixture(scope="module")

@@ -15,10 +15,6 @@ MARK = "<!-- gofer:7:status -->"
 CREATE = "issues/create-comment"
 
 
-def sent(server: LocalGitHub, operation: str) -> int:
-    return sum(exchange.operation == operation for exchange in server.log)
-
-
 async def test_the_app_knows_its_own_name(github_client: GitHub, github_world: LocalGitHub) -> None:
     app = await github_client.app()
     assert (app.id, app.login) == (github_world.app.id, "gofer-local[bot]")

@@ -13,14 +13,10 @@ import pytest
 from bot.demo.github import Failure, LocalGitHub
 from bot.demo.github_failures import primary_limit, secondary_limit
 from bot.github import GitHub, GitHubRefused, GitHubUnavailable, RetryLimits
-from tests.github_world import START, FakeTime, Place, client_of, local_github
+from tests.github_world import START, FakeTime, Place, client_of, local_github, sent
 
 MARK = "<!-- gofer:7:status -->"
 CREATE = "issues/create-comment"
-
-
-def sent(server: LocalGitHub, operation: str) -> int:
-    return sum(exchange.operation == operation for exchange in server.log)
 
 
 async def test_b82_a_502_after_storing_makes_no_second_copy(

@@ -10,14 +10,10 @@ import pytest
 from bot.demo.github import Comment, LocalGitHub
 from bot.github import GitHub, GitHubRefused
 from sandbox import spawn
-from tests.github_world import START, FakeTime, Place, client_of
+from tests.github_world import START, FakeTime, Place, client_of, sent
 
 MARK = "<!-- gofer:7:status -->"
 CREATE = "issues/create-comment"
-
-
-def sent(server: LocalGitHub, operation: str) -> int:
-    return sum(exchange.operation == operation for exchange in server.log)
 
 
 async def test_reacting_twice_leaves_one_reaction(

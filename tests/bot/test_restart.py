@@ -127,6 +127,13 @@ class House:
         """The result is there and the sandbox is not."""
         return any("Verdict" in body for body in self.said()) and not list(self.folder.glob("*.box"))
 
+    async def at_work(self) -> None:
+        """Start the server, ask, and wait until an agent is at work that will not end while the file ``hold`` is."""
+        (self.folder / "hold").touch()
+        await self.start()
+        await self.ask()
+        await eventually(lambda: bool(self.calls("wait")), 20, self.story)
+
     async def ended(self) -> None:
         await eventually(self.is_tidy, 20, self.story)
 
@@ -227,10 +234,7 @@ async def test_v05_killed_at_any_call_to_the_sandbox_the_agent_runs_once_and_not
 
 async def test_b20_agent_that_runs_on_while_the_server_is_dead_is_watched_on(tmp_path: Path, nursery: Nursery) -> None:
     async with a_house(tmp_path / "h", nursery) as house:
-        (house.folder / "hold").touch()
-        await house.start()
-        await house.ask()
-        await eventually(lambda: bool(house.calls("wait")), 20, house.story)
+        await house.at_work()
         await house.kill()
         await house.start()
         looks = len(house.calls("wait"))
@@ -242,10 +246,7 @@ async def test_b20_agent_that_runs_on_while_the_server_is_dead_is_watched_on(tmp
 
 async def test_agent_that_ended_while_the_server_was_dead_is_collected(tmp_path: Path, nursery: Nursery) -> None:
     async with a_house(tmp_path / "h", nursery) as house:
-        (house.folder / "hold").touch()
-        await house.start()
-        await house.ask()
-        await eventually(lambda: bool(house.calls("wait")), 20, house.story)
+        await house.at_work()
         await house.kill()
         (house.folder / "hold").unlink()
         await house.start()
@@ -256,10 +257,7 @@ async def test_b20_sandbox_that_vanished_while_the_server_was_dead_is_told_as_lo
     tmp_path: Path, nursery: Nursery
 ) -> None:
     async with a_house(tmp_path / "h", nursery) as house:
-        (house.folder / "hold").touch()
-        await house.start()
-        await house.ask()
-        await eventually(lambda: bool(house.calls("wait")), 20, house.story)
+        await house.at_work()
         await house.kill()
         for box in house.folder.glob("*.box"):
             box.unlink()
@@ -273,10 +271,7 @@ async def test_sigterm_ends_the_server_within_five_seconds_and_leaves_the_agent_
     tmp_path: Path, nursery: Nursery
 ) -> None:
     async with a_house(tmp_path / "h", nursery) as house:
-        (house.folder / "hold").touch()
-        await house.start()
-        await house.ask()
-        await eventually(lambda: bool(house.calls("wait")), 20, house.story)
+        await house.at_work()
         assert await house.kill(signal.SIGTERM) < 5
         assert list(house.folder.glob("*.box"))
         assert house.calls("remove") == []

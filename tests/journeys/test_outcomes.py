@@ -6,8 +6,10 @@ Each row gives the right state and the right sentence, keeps what was changed, a
 from __future__ import annotations
 
 import shlex
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import docker
 import pytest
@@ -213,6 +215,24 @@ FORGERIES = [
 ]
 
 
+class RunStandIn(Protocol):
+    def __call__(self, script: str, limits: Limits | None = None) -> Awaitable[Outcome]: ...
+
+
+@pytest.fixture
+def run_stand_in(
+    docker_client: docker.DockerClient, engine_host: str, images: Images, nothing_left_behind: str, tmp_path: Path
+) -> RunStandIn:
+    """Run a shell script in the agent's place."""
+    settings = settings_for(engine_host, images.prefix, nothing_left_behind, tmp_path / "state")
+
+    async def run(script: str, limits: Limits | None = None) -> Outcome:
+        async with local_sandbox(docker_client, settings, agents={"claude": StandIn(script)}) as world:
+            return await world.run("Write some notes.", bundle(tmp_path, FILES), limits or Limits(wall_seconds=100))
+
+    return run
+
+
 @pytest.mark.parametrize(
     ("script", "state", "reason", "says"),
     [
@@ -221,39 +241,27 @@ FORGERIES = [
     ],
 )
 async def test_b88_an_agent_cannot_talk_its_verdict_up(
-    script: str,
-    state: State,
-    reason: Reason,
-    says: str,
-    docker_client: docker.DockerClient,
-    engine_host: str,
-    images: Images,
-    nothing_left_behind: str,
-    tmp_path: Path,
+    script: str, state: State, reason: Reason, says: str, run_stand_in: RunStandIn
 ) -> None:
-    outcome = await run_stand_in(script, docker_client, engine_host, images, nothing_left_behind, tmp_path)
+    outcome = await run_stand_in(script)
     assert (outcome.state, outcome.reason) == (state, reason), outcome
     assert says in outcome.error
     assert outcome.changes is not None
 
 
 @pytest.mark.slow
-async def test_an_agent_that_fills_its_workspace_fails_alone_with_that_reason(
-    docker_client: docker.DockerClient, engine_host: str, images: Images, nothing_left_behind: str, tmp_path: Path
-) -> None:
+async def test_an_agent_that_fills_its_workspace_fails_alone_with_that_reason(run_stand_in: RunStandIn) -> None:
     script = f"{FILL}; exit 1"
-    outcome = await run_stand_in(script, docker_client, engine_host, images, nothing_left_behind, tmp_path, SMALL)
+    outcome = await run_stand_in(script, SMALL)
     assert (outcome.state, outcome.reason, outcome.error) == (FAILED, Reason.DISK_FULL, "The workspace is full.")
 
 
 @pytest.mark.slow
-async def test_b91_result_printed_but_a_child_holds_stdout_and_the_agent_never_ends(
-    docker_client: docker.DockerClient, engine_host: str, images: Images, nothing_left_behind: str, tmp_path: Path
-) -> None:
+async def test_b91_result_printed_but_a_child_holds_stdout_and_the_agent_never_ends(run_stand_in: RunStandIn) -> None:
     """It is ended half a minute after its final event, not at the deadline, and its work is shown. It has not
     succeeded: anything in the sandbox can write that event, and only an exit status of 0 is proof."""
     script = f"{ASK}; echo x > X.md; echo '{FORGED}'; trap '' TERM; sleep 9999 & wait"
-    outcome = await run_stand_in(script, docker_client, engine_host, images, nothing_left_behind, tmp_path)
+    outcome = await run_stand_in(script)
     assert (outcome.state, outcome.reason) == (State.FAILED, Reason.EXIT), outcome
     assert outcome.changes is not None
     assert [file.path for file in outcome.changes.files] == ["X.md"]
@@ -261,28 +269,12 @@ async def test_b91_result_printed_but_a_child_holds_stdout_and_the_agent_never_e
 
 
 @pytest.mark.slow
-async def test_b98_a_line_of_12_mb_before_the_result_does_not_hide_it(
-    docker_client: docker.DockerClient, engine_host: str, images: Images, nothing_left_behind: str, tmp_path: Path
-) -> None:
+async def test_b98_a_line_of_12_mb_before_the_result_does_not_hide_it(run_stand_in: RunStandIn) -> None:
     script = f"{ASK}; head -c 12582912 /dev/zero | tr '\\0' x; echo; echo '{FORGED}'"
-    outcome = await run_stand_in(script, docker_client, engine_host, images, nothing_left_behind, tmp_path)
+    outcome = await run_stand_in(script)
     assert (outcome.state, outcome.reason) == (State.SUCCEEDED, Reason.OK), outcome
     assert outcome.usage == Usage(turns=7, session_id="x", cost_usd=0.0)
     assert any("skipped: 1" in note for note in outcome.notes)
-
-
-async def run_stand_in(
-    script: str,
-    client: docker.DockerClient,
-    host: str,
-    images: Images,
-    instance: str,
-    folder: Path,
-    limits: Limits | None = None,
-) -> Outcome:
-    settings = settings_for(host, images.prefix, instance, folder / "state")
-    async with local_sandbox(client, settings, agents={"claude": StandIn(script)}) as world:
-        return await world.run("Write some notes.", bundle(folder, FILES), limits or Limits(wall_seconds=100))
 
 
 @pytest.mark.slow

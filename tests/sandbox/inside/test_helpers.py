@@ -7,10 +7,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import docker
 import pytest
 
-from tests.engine import Images
 from tests.sandbox.inside.applied import applied, listing
 from tests.sandbox.inside.bases import bundle
 from tests.sandbox.inside.helpers import SIZE, Helpers
@@ -59,13 +57,6 @@ print("ready", flush=True)
 server.serve_forever()
 """
 READY_SECONDS = 120
-
-
-@pytest.fixture
-def helpers(docker_client: docker.DockerClient, images: Images, instance: str) -> Iterator[Helpers]:
-    helpers = Helpers(docker_client, images.base, instance)
-    yield helpers
-    helpers.close()
 
 
 @pytest.fixture

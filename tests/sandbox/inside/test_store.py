@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import docker
 import pytest
 
 from sandbox.inside.bounds import Failed
 from sandbox.inside.loop import MAX_TAG_BYTES
 from sandbox.inside.store import ROLES, Size, Store, run
-from tests.engine import Images
 from tests.sandbox.inside.helpers import SIZE, Helpers
 
 IDENTITY = "0123456789abcdef"
 MAKE = ["make", "one", SIZE, "2000", SIZE, "2000", IDENTITY]
 PARALLEL_MAKES = 4
-
-
-@pytest.fixture
-def helpers(docker_client: docker.DockerClient, images: Images, instance: str) -> Iterator[Helpers]:
-    helpers = Helpers(docker_client, images.base, instance)
-    yield helpers
-    helpers.close()
 
 
 def make(helpers: Helpers, name: str) -> dict[str, str]:
