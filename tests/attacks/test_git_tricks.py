@@ -261,6 +261,18 @@ def test_what_cannot_be_carried_is_refused_in_words(name: str, results: dict[str
     assert results[name].patch is None
 
 
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name.startswith("g04_")])
+def test_g04_no_filter_of_the_agents_runs_and_none_changes_what_is_taken(
+    name: str, results: dict[str, Result], tmp_path: Path
+) -> None:
+    """Clean, smudge and process, named by attributes in the work tree or in ``.git``; the control shows them armed."""
+    assert name in ARMED
+    result = results[name]
+    assert result.left == []
+    assert b"\n+hidden\n" in (result.patch or b"")
+    same_tree(result, "plain", tmp_path)
+
+
 def test_g08_a_repository_in_a_submodule_is_not_looked_into(results: dict[str, Result], tmp_path: Path) -> None:
     result = results["g08_repository_in_a_submodule"]
     assert result.files.keys() == {"file"}

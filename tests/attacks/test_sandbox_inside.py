@@ -128,7 +128,7 @@ def test_s02_no_address_of_the_host_or_beyond_answers(found: dict[str, Any]) -> 
     assert {found["tcp"][target] for target in set(found["targets"]) - loopback} == {"ENETUNREACH"}
 
 
-def test_no_dns_and_no_udp_answers(found: dict[str, Any]) -> None:
+def test_e04_e07_no_dns_and_no_udp_answers(found: dict[str, Any]) -> None:
     assert set(found["dns"].values()) == {"gaierror"}
     assert not {"ANSWERED"} & set(found["udp"].values())
     assert found["resolver"].split() == ["search", ".", "nameserver", "127.0.0.1"] or "127.0.0.1" in found["resolver"]
@@ -199,7 +199,7 @@ def test_s16_the_kernel_shows_nothing_of_others(found: dict[str, Any]) -> None:
     assert found["sysrq"] != "WRITTEN"
 
 
-def test_no_secret_is_anywhere_inside(found: dict[str, Any]) -> None:
+def test_c01_no_secret_is_anywhere_inside(found: dict[str, Any]) -> None:
     """Environment and command line of every process, and every file that the sandbox brought along."""
     assert found["environ"]
     assert found["files"]
@@ -208,7 +208,7 @@ def test_no_secret_is_anywhere_inside(found: dict[str, Any]) -> None:
         assert canary not in inside
 
 
-def test_no_secret_is_in_what_the_engine_and_our_files_keep(found: dict[str, Any]) -> None:
+def test_c01_c14_no_secret_is_in_what_the_engine_and_our_files_keep(found: dict[str, Any]) -> None:
     assert any(name.endswith("-egress") for name in found["inspect"])
     kept = json.dumps([found["inspect"], found["logs"], found["state"]])
     for canary in (KEY, TOKEN):

@@ -16,12 +16,13 @@ from tests.bot.requests import a_request
 ROOT = Path(__file__).parent.parent.parent
 
 
-def gofer(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+def gofer(*arguments: str, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
     """Run the command as a user would, with nothing in the environment but what is given."""
     return subprocess.run(
         [sys.executable, "-m", "bot", *arguments],
         cwd=ROOT,
         env={"PATH": os.environ["PATH"], **environment},
+        input=stdin,
         capture_output=True,
         check=False,
         timeout=60,
@@ -42,11 +43,39 @@ def test_serve_without_settings_names_all_that_is_missing_and_shows_no_traceback
     assert all(line.startswith("gofer: GOFER_") for line in lines)
 
 
-def test_serve_with_a_guessable_webhook_secret_does_not_start() -> None:
-    done = gofer("serve", GOFER_WEBHOOK_SECRET="secret")
+@pytest.mark.parametrize(
+    ("secret", "says"),
+    [
+        (None, "GOFER_WEBHOOK_SECRET is missing"),
+        ("", "GOFER_WEBHOOK_SECRET"),
+        ("changeme", "GOFER_WEBHOOK_SECRET: it has 8 characters"),
+        ("x" * 31, "GOFER_WEBHOOK_SECRET: it has 31 characters"),
+    ],
+)
+def test_w04_serve_without_or_with_a_guessable_webhook_secret_does_not_start(secret: str | None, says: str) -> None:
+    done = gofer("serve", **({} if secret is None else {"GOFER_WEBHOOK_SECRET": secret}))
     assert done.returncode == 2
-    assert b"GOFER_WEBHOOK_SECRET: it has 6 characters" in done.stderr
+    assert says in done.stderr.decode()
     assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "words"),
+    [
+        (("--repo", ".", "x"), {}, b"GOFER_MODEL_KEY"),
+        (("--repo", "/nowhere", "x"), {"GOFER_MODEL_KEY": "k"}, b"not a directory"),
+        (("--repo", ".", " "), {"GOFER_MODEL_KEY": "k"}, b"prompt is empty"),
+        (("--repo", ".", "-"), {"GOFER_MODEL_KEY": "k"}, b"not UTF-8"),
+        (("--repo", ".", "x"), {"GOFER_MODEL_KEY": "k", "GOFER_SANDBOX": "cloud:"}, b"GOFER_SANDBOX"),
+    ],
+)
+def test_a_mistake_with_run_is_one_line(
+    tmp_path: Path, arguments: tuple[str, ...], environment: dict[str, str], words: bytes
+) -> None:
+    done = gofer("run", *arguments, stdin=b"\xff\xfe", HOME=str(tmp_path), **environment)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert words in done.stderr
+    assert done.stderr.count(b"\n") == 1
 
 
 def test_unknown_command_is_refused_with_the_usage() -> None:

@@ -283,7 +283,7 @@ def test_refusal_says_why(name: str, results: dict[str, Result]) -> None:
     assert result.patch is None
 
 
-def test_no_change_is_an_empty_patch_and_no_refusal(results: dict[str, Result]) -> None:
+def test_b62_no_change_is_an_empty_patch_and_no_refusal(results: dict[str, Result]) -> None:
     assert results["b62_agent_does_nothing"].patch == b""
     assert results["b62_agent_commits_then_reverts"].patch == b""
 

@@ -74,7 +74,7 @@ async def test_help_is_answered_without_a_sandbox(
         assert w.model.questions == []
 
 
-async def test_no_change_is_said_with_the_agents_answer(
+async def test_b62_no_change_is_said_with_the_agents_answer(
     docker_client: docker.DockerClient, images: Images, nothing_left_behind: str, tmp_path: Path
 ) -> None:
     async with world(docker_client, images, nothing_left_behind, tmp_path, "noop") as w, server_in(w) as server:
@@ -86,7 +86,7 @@ async def test_no_change_is_said_with_the_agents_answer(
         await all_done(server, 1)
 
 
-async def test_the_whole_patch_is_kept_when_the_comment_is_too_short(
+async def test_b53_the_whole_patch_is_kept_when_the_comment_is_too_short(
     docker_client: docker.DockerClient, images: Images, nothing_left_behind: str, tmp_path: Path
 ) -> None:
     """B53: 65,536 characters are the limit; the diff is cut at file borders and `gofer patch` has all of it."""

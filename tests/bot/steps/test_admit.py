@@ -10,7 +10,7 @@ from bot.tasks import Verb
 from tests.bot.stage import Stage
 
 
-async def test_asker_who_may_not_gets_one_quiet_reaction(stage: Stage) -> None:
+async def test_a01_asker_who_may_not_gets_one_quiet_reaction(stage: Stage) -> None:
     comment = await stage.ask(user="bob")
     await stage.settle()
     assert (await stage.the_task()).ending == "refused"
@@ -29,7 +29,7 @@ async def test_repository_that_is_not_served_costs_no_request_and_gets_no_answer
     assert (stage.local.bot_comments(issue), stage.reactions(comment)) == ([], [])
 
 
-async def test_installation_that_does_not_serve_the_repository_gets_no_answer(stage: Stage) -> None:
+async def test_w19_installation_that_does_not_serve_the_repository_gets_no_answer(stage: Stage) -> None:
     foreign = stage.local.add_repository("octo", "other", {}, roles={"alice": "admin"})
     issue = stage.local.add_issue(foreign)
     installation = stage.local.installation(foreign.owner)
@@ -70,7 +70,7 @@ async def test_command_on_a_pull_request_is_told_that_it_is_not_there_yet(stage:
     assert (await stage.the_task()).ending == "refused"
 
 
-async def test_github_that_cannot_be_asked_is_asked_again_and_never_taken_for_a_yes(stage: Stage) -> None:
+async def test_a02_github_that_cannot_be_asked_is_asked_again_and_never_taken_for_a_yes(stage: Stage) -> None:
     outage = stage.local.fail(Failure("*", 503, times=None))
     await stage.ask()
     for _ in range(3):
@@ -87,7 +87,7 @@ async def test_github_that_cannot_be_asked_is_asked_again_and_never_taken_for_a_
     assert len(stage.said) == 1
 
 
-async def test_github_that_could_not_be_asked_for_a_day_means_no(stage: Stage) -> None:
+async def test_a02_github_that_could_not_be_asked_for_a_day_means_no(stage: Stage) -> None:
     outage = stage.local.fail(Failure("*", 503, times=None))
     await stage.ask()
     await stage.settle()
