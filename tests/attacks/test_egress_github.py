@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import docker
 import pytest
 
-from tests.engine import Images
 from tests.sandbox.egress.rig import (
     REPOSITORY,
     Egress,
@@ -18,7 +16,6 @@ from tests.sandbox.egress.rig import (
     get,
     policy_for,
     post,
-    world,
 )
 
 pytestmark = pytest.mark.engine
@@ -54,12 +51,6 @@ HOSTS = ["github.com", "api.github.com", "gist.github.com", "uploads.github.com"
          "codeload.github.com", "objects.githubusercontent.com", "ghcr.io", "evil.github.io"]  # fmt: skip
 # None of these lets anything through: malformed, refused, wrong method, kind of body.
 REFUSED = {400, 403, 405, 415}
-
-
-@pytest.fixture(scope="module")
-def here(docker_client: docker.DockerClient, images: Images, instance: str) -> Iterator[World]:
-    with world(docker_client, images.egress, instance) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

@@ -240,7 +240,7 @@ def run_stand_in(
         for number, (name, *row) in enumerate(FORGERIES)
     ],
 )
-async def test_b88_an_agent_cannot_talk_its_verdict_up(
+async def test_b88_g26_an_agent_cannot_talk_its_verdict_up(
     script: str, state: State, reason: Reason, says: str, run_stand_in: RunStandIn
 ) -> None:
     outcome = await run_stand_in(script)

@@ -290,7 +290,7 @@ async def test_a_ready_sandbox_that_is_cancelled_never_starts(bench: Bench) -> N
     assert (outcome.reason, outcome.exit_code, patch(outcome)) == (Reason.CANCELLED, None, b"")
 
 
-async def test_a_dead_way_out_ends_the_task(bench: Bench, docker_client: docker.DockerClient) -> None:
+async def test_e28_a_dead_way_out_ends_the_task(bench: Bench, docker_client: docker.DockerClient) -> None:
     async with bench.service("sleep 1000") as service:
         await bench.started(service)
         docker_client.api.kill(bench.container("egress"))
@@ -298,7 +298,7 @@ async def test_a_dead_way_out_ends_the_task(bench: Bench, docker_client: docker.
     assert (outcome.state, outcome.reason) == (State.FAILED, Reason.EGRESS_LOST)
 
 
-async def test_no_agent_starts_without_its_way_out(bench: Bench, docker_client: docker.DockerClient) -> None:
+async def test_e28_no_agent_starts_without_its_way_out(bench: Bench, docker_client: docker.DockerClient) -> None:
     async with bench.service() as service:
         await service.prepare(bench.job(), Secrets())
         docker_client.api.kill(bench.container("egress"))
