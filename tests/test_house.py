@@ -1,4 +1,4 @@
-"""The directions of the house: who may import whom, read from the source and never from running it."""
+"""The house's rules, read from the source and never from running it: who may import whom, how long, tested where."""
 
 from __future__ import annotations
 
@@ -39,6 +39,64 @@ PURE = [
     "sandbox/egress/shown.py",
     "sandbox/engines/plan.py",
 ]
+# Tested through another file's test than the one beside it. This list may only shrink.
+TESTED_ELSEWHERE = {
+    "bot/config_checks.py": "tests/bot/test_config.py",
+    "bot/config_values.py": "tests/bot/test_config.py",
+    "bot/config_words.py": "tests/bot/test_config.py",
+    "bot/demo/github_access.py": "tests/bot/demo/test_github.py",
+    "bot/demo/github_auth.py": "tests/bot/demo/test_github.py",
+    "bot/demo/github_failures.py": "tests/bot/test_github_calls.py",
+    "bot/demo/github_git.py": "tests/bot/demo/test_github_contents.py",
+    "bot/demo/github_log.py": "tests/bot/demo/test_github.py",
+    "bot/demo/github_operations.py": "tests/bot/demo/test_github.py",
+    "bot/demo/github_routes.py": "tests/bot/demo/test_github.py",
+    "bot/demo/github_server.py": "tests/bot/demo/test_github.py",
+    "bot/demo/github_shapes.py": "tests/openapi/test_conform.py",
+    "bot/demo/github_state.py": "tests/bot/demo/test_github_contents.py",
+    "bot/demo/show.py": "tests/journeys/test_demo.py",
+    "bot/demo/world.py": "tests/journeys/test_demo.py",
+    "bot/github_installations.py": "tests/bot/test_github_auth.py",
+    "bot/github_values.py": "tests/bot/test_github.py",
+    "bot/migrations/env.py": "tests/bot/store/test_migrate.py",
+    "bot/migrations/versions/v0001_tasks.py": "tests/bot/store/test_migrate.py",
+    "bot/run_words.py": "tests/bot/test_run.py",
+    "bot/serve.py": "tests/bot/test_restart.py",
+    "bot/show_patch.py": "tests/bot/test_main.py",
+    "bot/steps/talk.py": "tests/bot/steps/test_deliver.py",
+    "bot/steps/world.py": "tests/bot/steps/test_drive.py",
+    "bot/store/reads.py": "tests/bot/store/test_store.py",
+    "bot/store/schema.py": "tests/bot/store/test_migrate.py",
+    "sandbox/__init__.py": "tests/sandbox/test_service.py",
+    "sandbox/agents/agent.py": "tests/sandbox/agents/test_claude.py",
+    "sandbox/agents/claude_reader.py": "tests/sandbox/agents/test_claude.py",
+    "sandbox/agents/claude_words.py": "tests/sandbox/agents/test_claude.py",
+    "sandbox/context.py": "tests/sandbox/test_service.py",
+    "sandbox/egress/addon.py": "tests/attacks/test_egress_reach.py",
+    "sandbox/egress/launch.py": "tests/attacks/test_egress_failures.py",
+    "sandbox/egress/listen.py": "tests/attacks/test_egress_reach.py",
+    "sandbox/egress/refusing.py": "tests/attacks/test_egress_failures.py",
+    "sandbox/egress/tls.py": "tests/attacks/test_egress_secrets.py",
+    "sandbox/engine.py": "tests/sandbox/engines/test_contract.py",
+    "sandbox/engines/docker.py": "tests/sandbox/engines/test_contract.py",
+    "sandbox/engines/endings.py": "tests/sandbox/engines/test_contract.py",
+    "sandbox/engines/hardening.py": "tests/sandbox/engines/test_plan.py",
+    "sandbox/engines/streams.py": "tests/sandbox/engines/test_contract.py",
+    "sandbox/helpers.py": "tests/sandbox/test_prepare.py",
+    "sandbox/images/__main__.py": "tests/sandbox/images/test_build.py",
+    "sandbox/images/root.py": "tests/sandbox/images/test_build.py",
+    "sandbox/inside/bounds.py": "tests/sandbox/inside/test_extract.py",
+    "sandbox/inside/checkout.py": "tests/sandbox/inside/test_fetch.py",
+    "sandbox/inside/loop.py": "tests/sandbox/inside/test_store.py",
+    "sandbox/inside/scratch.py": "tests/sandbox/inside/test_extract.py",
+    "sandbox/inside/staging.py": "tests/sandbox/inside/test_extract.py",
+    "sandbox/opening.py": "tests/sandbox/test_service.py",
+    "sandbox/settings.py": "tests/sandbox/test_service.py",
+}
+# Long before these a file holds a second idea and a function does two things: they are limits, no targets.
+MAX_FILE_LINES = 350
+MAX_FUNCTION_LINES = 60
+
 IMPURE_MODULES = {"aiohttp", "asyncio", "time", "socket", "subprocess", "docker", "mitmproxy", "requests"}
 
 
@@ -89,3 +147,44 @@ def test_what_ships_alone_needs_nothing_of_the_project(path: Path) -> None:
     own = f"sandbox.{path.parent.name}"
     foreign = [name for name in imported(path) if name.split(".")[0] in {"sandbox", "pydantic"}]
     assert [name for name in foreign if not name.startswith(own)] == []
+
+
+def beside(source: Path) -> str:
+    """Where the test of a file is, by name: bot/x.py -> tests/bot/test_x.py."""
+    return f"tests/{source.parent.relative_to(ROOT)}/test_{source.stem.strip('_')}.py"
+
+
+def has_code(source: Path) -> bool:
+    """More than words, imports and names: a function or a class."""
+    return any(
+        isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        for node in ast.parse(source.read_bytes()).body
+    )
+
+
+@pytest.mark.parametrize("path", sources("bot") + sources("sandbox"), ids=lambda p: str(p.relative_to(ROOT)))
+def test_every_source_file_has_its_test_beside_it_by_name(path: Path) -> None:
+    name, its = str(path.relative_to(ROOT)), beside(path)
+    if name in TESTED_ELSEWHERE:
+        assert not (ROOT / its).exists(), f"{name} has a test of its own: take it off TESTED_ELSEWHERE"
+    elif has_code(path):
+        assert (ROOT / its).exists(), f"{name} has no {its}"
+
+
+@pytest.mark.parametrize(("name", "test"), sorted(TESTED_ELSEWHERE.items()))
+def test_what_is_tested_elsewhere_is_there_and_so_is_its_test(name: str, test: str) -> None:
+    assert (ROOT / name).exists(), f"{name} is gone: take it off TESTED_ELSEWHERE"
+    assert (ROOT / test).exists(), f"{name} lost the test that it is tested by"
+
+
+@pytest.mark.parametrize("path", sources("bot") + sources("sandbox"), ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_file_and_no_function_is_long(path: Path) -> None:
+    source = path.read_bytes()
+    assert source.count(b"\n") <= MAX_FILE_LINES
+    long = {
+        node.name: lines
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (lines := (node.end_lineno or node.lineno) - node.lineno + 1) > MAX_FUNCTION_LINES
+    }
+    assert long == {}
