@@ -61,7 +61,8 @@ def command_run(arguments: argparse.Namespace) -> int:
     """0 changed, 3 no change, 1 failed."""
     from bot.run import command
 
-    prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
+    piped = arguments.prompt == "-"
+    prompt = sys.stdin.buffer.read().decode("utf-8", "surrogateescape") if piped else arguments.prompt
     return command(repo=arguments.repo, ref=arguments.ref, prompt=prompt, model=arguments.model)
 
 

@@ -95,13 +95,16 @@ class Server:
         self._session = session
         self._clock = clock
         self.store = store
-        self.github = GitHub(session, app_id=config.app_id, private_key=config.private_key, api_url=config.api_url)
+        try:
+            self.github = GitHub(session, app_id=config.app_id, private_key=config.private_key, api_url=config.api_url)
+        except ValueError as error:
+            raise StartError(f"GOFER_PRIVATE_KEY: {error}; give the file that GitHub let you download") from None
         self.runner: Runner | None = None
         self.url = ""
         """Where it listens; the webhook is at ``/webhook``."""
         self._sandbox: Sandbox | None = None
         self._web: web.AppRunner | None = None
-        self._work: list[asyncio.Task[None]] = []
+        self._work: list[asyncio.Task[StartError | None]] = []
 
     async def listen(self) -> None:
         """Take webhooks from now on. Raises ``StartError`` where the address cannot be had."""
@@ -119,18 +122,20 @@ class Server:
     def begin(self, opener: Opener) -> None:
         """Start what works beside the listening; `failed` reports its end."""
         self._work = [
-            spawn(self._run(opener), name="runner"),
-            spawn(self._check_app(), name="check-app"),
+            spawn(_reason(self._run(opener)), name="runner"),
+            spawn(_reason(self._check_app()), name="check-app"),
         ]
 
-    async def failed(self) -> None:
-        """Return never, or raise what makes further work pointless. A loop that ended is such a thing too."""
+    async def failed(self) -> StartError:
+        """Why further work is pointless, when it is; never returns otherwise. A loop that ended is such a reason too.
+        Raises what nobody foresaw."""
         pending = set(self._work)
         while pending:
             done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
             for job in done:
-                job.result()
-        raise StartError("the runner has stopped")
+                if (why := job.result()) is not None:
+                    return why
+        return StartError("the runner has stopped")
 
     async def stop(self) -> None:
         """Stop listening and working. Sandboxes run on. Within five seconds, whatever hangs."""
@@ -191,6 +196,15 @@ class Server:
         return "ok" if self.runner.alive() else STUCK
 
 
+async def _reason(work: Awaitable[None]) -> StartError | None:
+    """The operator's mistake as a value: an exception in a task would be logged with a traceback besides."""
+    try:
+        await work
+    except StartError as error:
+        return error
+    return None
+
+
 @asynccontextmanager
 async def serving(
     config: Config, *, opener: Opener = open_sandbox, clock: Clock | None = None
@@ -216,7 +230,8 @@ async def serving(
 
 def _make_state_dir(config: Config) -> None:
     if not config.state_dir.is_dir():
-        raise ConfigError(f"GOFER_STATE_DIR: the directory is not there: {config.state_dir}")
+        make = f"install -d -m 0700 -o USER {config.state_dir}"
+        raise ConfigError(f"GOFER_STATE_DIR: the directory is not there: {config.state_dir}; as root: {make}")
     try:
         (config.state_dir / "sandboxes").mkdir(mode=0o700, exist_ok=True)
     except OSError as error:

@@ -112,7 +112,9 @@ class Calls:
         )
         if isinstance(verdict, Refused):
             raise GitHubRefused(failure.status or 0, verdict.words)
-        _log.warning("call to GitHub failed (attempt %d): %s %s", attempt, failure.status or "", verdict)
+        what = f"{failure.status or 'no answer'}: {failure.words}"
+        then = "given up for now" if isinstance(verdict, GiveUp) else f"again in {verdict.seconds:.1f} s"
+        _log.warning("call %d to GitHub failed (%s); %s", attempt, what, then)
         if verdict.limited:
             pace.block(self._clock.now(), verdict.seconds)
         if isinstance(verdict, GiveUp):

@@ -6,16 +6,18 @@ Progress goes to stderr, the diff to stdout. Exit status: 0 changed, 3 no change
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 import secrets
-import signal
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from bot.bundle import bundle_head, uncommitted
-from bot.config import ConfigError, SandboxConfig, read
+from bot.bundle import NotARepository, bundle_head, uncommitted
+from bot.config import ConfigError, for_run
+from bot.interrupts import Interrupts, interrupts
+from bot.run_words import Say, printable, stderr_teller, summary, working
+from bot.verdict_words import counted
 from sandbox import (
     MAX_PROMPT_BYTES,
     Handle,
@@ -29,7 +31,6 @@ from sandbox import (
     Settings,
     Source,
     State,
-    Status,
     Unreachable,
     open_sandbox,
     spawn,
@@ -43,19 +44,22 @@ INTERRUPTED: Final = 130
 # How often a line says that work goes on: often enough to reassure, rarely enough to read.
 LOOK_SECONDS: Final = 2.0
 
-Say = Callable[[str], None]
-
 
 def source_of(repo: str, ref: str | None) -> Source:
     """The repository named on the command line: an https URL is fetched, a path is bundled at HEAD.
 
-    Raises ``bot.bundle.NotARepository`` for a path that is none, ``ValueError`` for a URL with a password in it.
+    Raises ``bot.bundle.NotARepository`` with what to do for anything else.
     """
+    repo = repo.removeprefix("file://")
+    if re.match(r"(ssh|git)://|[\w.-]+@[\w.-]+:", repo):
+        raise NotARepository("Give the repository's https URL, such as https://github.com/OWNER/REPO, or a path.")
     if "://" not in repo:
+        if ref is not None:
+            raise NotARepository("--ref is for a URL; of a path, the commit that is checked out is taken.")
         path = Path(repo).resolve()
         return Source(url=f"file://{path}", bundle=bundle_head(path))
     if "@" in repo.split("/")[2]:
-        raise ValueError("Leave user name and password out of the URL: nothing secret goes into a sandbox.")
+        raise NotARepository("Leave user name and password out of the URL: nothing secret goes into a sandbox.")
     return Source(url=repo, ref=ref)
 
 
@@ -66,47 +70,28 @@ def exit_status(outcome: Outcome) -> int:
     return CHANGED if outcome.changes.patch else NO_CHANGE
 
 
-def summary(outcome: Outcome) -> str:
-    """The last lines on stderr. The agent's words are shown with control characters escaped: this is a terminal."""
-    usage, changes = outcome.usage, outcome.changes
-    parts = [f"{outcome.state.value} after {outcome.duration_seconds:.1f} s"]
-    if changes is not None:
-        parts.append(f"{len(changes.files)} files changed")
-    if usage.turns is not None:
-        parts.append(f"{usage.turns} turns")
-    if usage.cost_usd is not None:
-        parts.append(f"${usage.cost_usd:.4f}")
-    lines = [", ".join(parts)]
-    lines += [f"reason: {printable(outcome.error)}"] if outcome.error else []
-    lines += [f"agent: {printable(outcome.reply)}"] if outcome.reply else []
-    lines += [f"not taken: {changes.ignored_count} ignored new files"] if changes and changes.ignored_count else []
-    lines += [f"refused: {changes.refusal}"] if changes and changes.refusal else []
-    lines += [f"blocked: {printable(b.host)} ({b.count} times)" for b in outcome.blocked]
-    lines += [f"note: {printable(note)}" for note in (*outcome.notes, *(changes.notes if changes else ()))]
-    return "\n".join(lines)
-
-
-def printable(text: str) -> str:
-    """``text`` without anything that a terminal would obey: controls and invisible characters are spelled out."""
-    return "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in text)
-
-
 async def run(
     sandbox: Sandbox, settings: Settings, *, prompt: str, source: Source, model: str | None, say: Say
 ) -> Outcome:
-    """One task from nothing to its outcome. The sandbox is removed whatever happens, an interrupt included."""
+    """One task from nothing to its outcome. The sandbox is removed whatever happens, an interrupt included.
+
+    Raises ``asyncio.CancelledError`` where a signal came while the agent did not run.
+    """
     name = f"run-{secrets.token_hex(6)}"
     job = Job(name=name, model=model, prompt=prompt, source=source, limits=settings.limits)
-    handle = Handle(name=name)
-    try:
-        say("preparing the workspace and fetching the repository")
-        await sandbox.prepare(job, Secrets())
-        await sandbox.start(handle)
-        say("the agent works")
-        await _watch(sandbox, handle, say)
-        return await sandbox.outcome(handle)
-    finally:
-        await _remove(sandbox, handle, say)
+    handle, task = Handle(name=name), asyncio.current_task()
+    if task is None:
+        raise RuntimeError("run must be awaited in a task: an interrupt cancels it")
+    with interrupts(task.cancel) as signals:
+        try:
+            say("preparing the workspace and fetching the repository")
+            await sandbox.prepare(job, Secrets())
+            await sandbox.start(handle)
+            say("the agent works")
+            await _watch(sandbox, handle, say, signals)
+            return await sandbox.outcome(handle)
+        finally:
+            await _remove(sandbox, handle, say)
 
 
 async def _remove(sandbox: Sandbox, handle: Handle, say: Say) -> None:
@@ -117,44 +102,24 @@ async def _remove(sandbox: Sandbox, handle: Handle, say: Say) -> None:
         say(f"warning: not everything of the sandbox {handle.name} could be removed: {printable(str(error))}")
 
 
-async def _watch(sandbox: Sandbox, handle: Handle, say: Say) -> None:
+async def _watch(sandbox: Sandbox, handle: Handle, say: Say, signals: Interrupts) -> None:
     """Until the agent has ended; the sandbox enforces the deadline. An interrupt cancels the task."""
-    loop, cancelled = asyncio.get_running_loop(), asyncio.Event()
-    for signum in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(signum, cancelled.set)
+    cancelled = asyncio.Event()
     stop = spawn(_cancel_when(cancelled, sandbox, handle, say), name="cancel on interrupt")
     try:
         said = ""
-        while (status := await sandbox.wait(handle, LOOK_SECONDS)).phase is Phase.RUNNING:
-            if (line := working(status)) != said:
-                say(said := line)
+        with signals.doing(cancelled.set):
+            while (status := await sandbox.wait(handle, LOOK_SECONDS)).phase is Phase.RUNNING:
+                if (line := working(status)) != said:
+                    say(said := line)
     finally:
         stop.cancel()
-        for signum in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(signum)
 
 
 async def _cancel_when(cancelled: asyncio.Event, sandbox: Sandbox, handle: Handle, say: Say) -> None:
     await cancelled.wait()
     say("interrupted: stopping the agent and collecting what it did")
     await sandbox.cancel(handle, Reason.CANCELLED)
-
-
-def working(status: Status) -> str:
-    """One progress line; changes only when there is something new to say."""
-    progress = status.progress
-    doing = " ".join(part for part in (progress.last_tool, progress.last_file) if part)
-    return f"working: {printable(doing)[:200]}" if doing else f"working, {status.elapsed_seconds:.0f} s"
-
-
-def stderr_teller() -> Say:
-    """Says each line on stderr with the seconds since the start."""
-    began = time.monotonic()
-
-    def say(line: str) -> None:
-        print(f"[{time.monotonic() - began:6.1f} s] {line}", file=sys.stderr, flush=True)
-
-    return say
 
 
 async def main(
@@ -164,23 +129,42 @@ async def main(
     say = stderr_teller()
     source = source_of(repo, ref)
     if source.bundle is not None and (left_out := uncommitted(Path(repo))):
-        say(f"warning: {len(left_out)} uncommitted paths are not seen by the agent: it starts from HEAD")
+        say(f"warning: the agent starts from HEAD and does not see {counted(len(left_out), 'uncommitted path')}")
     try:
         outcome = await run(sandbox, settings, prompt=prompt, source=source, model=model, say=say)
     except PrepareFailed as failed:
         say(f"could not start: {printable(str(failed))}")
         return FAILED
-    if outcome.changes is not None and outcome.changes.patch:
-        sys.stdout.buffer.write(outcome.changes.patch)
-        sys.stdout.buffer.flush()
+    except asyncio.CancelledError:
+        say("interrupted")
+        return INTERRUPTED
+    patch = outcome.changes.patch if outcome.changes is not None else None
+    printed = not patch or _print_patch(patch, settings.state_dir / "last.patch", say)
     for line in summary(outcome).splitlines():
         say(line)
-    return INTERRUPTED if outcome.reason is Reason.CANCELLED else exit_status(outcome)
+    if outcome.reason is Reason.CANCELLED:
+        return INTERRUPTED
+    return exit_status(outcome) if printed else FAILED
+
+
+def _print_patch(patch: bytes, rescue: Path, say: Say) -> bool:
+    """To stdout, or to ``rescue`` where that cannot be written (a full disk, a pipe that has ended): it was paid for.
+
+    Through a descriptor of our own, so that the interpreter does not try again at its end.
+    """
+    try:
+        with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out:
+            out.write(patch)
+    except OSError as error:
+        rescue.write_bytes(patch)
+        say(f"the diff could not be written to the standard output ({error.strerror}); it is in {rescue}")
+        return False
+    return True
 
 
 def command(*, repo: str, ref: str | None, prompt: str, model: str | None) -> int:
     """``gofer run`` from the environment's settings. Raises ``ConfigError`` and ``NotARepository`` for mistakes."""
-    config = read(SandboxConfig)
+    config = for_run()
     settings = config.sandbox_settings()
     _check(prompt)
     try:
@@ -190,7 +174,10 @@ def command(*, repo: str, ref: str | None, prompt: str, model: str | None) -> in
         raise ConfigError(words) from None
 
     async def whole() -> int:
-        sandbox = await open_sandbox(config.sandbox, settings)
+        try:
+            sandbox = await open_sandbox(config.sandbox, settings)
+        except ValueError as error:
+            raise ConfigError(f"GOFER_SANDBOX: {error}") from None
         try:
             return await main(sandbox, settings, repo=repo, ref=ref, prompt=prompt, model=model)
         finally:
@@ -207,5 +194,9 @@ def _check(prompt: str) -> None:
     """Raises ``ConfigError`` for a prompt that no task could carry."""
     if not prompt.strip():
         raise ConfigError("the prompt is empty: say what is to be done")
-    if len(prompt.encode()) > MAX_PROMPT_BYTES:
+    try:
+        length = len(prompt.encode())
+    except UnicodeEncodeError:  # bytes that were no UTF-8 arrive as lone surrogates
+        raise ConfigError("the prompt is not UTF-8 text") from None
+    if length > MAX_PROMPT_BYTES:
         raise ConfigError(f"the prompt is longer than {MAX_PROMPT_BYTES:,} bytes")

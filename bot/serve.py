@@ -35,12 +35,11 @@ async def _serve(config: Config, opener: Opener) -> None:
         loop.add_signal_handler(number, stopped.set)
     async with serving(config, opener=opener) as server:
         _log.info("listening on %s", server.url)
-        waiting = [spawn(stopped.wait(), name="signal"), spawn(server.failed(), name="failed")]
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        failed = waiting[1]
-        for job in waiting:
-            if not job.done():
-                job.cancel()
-        if failed.done() and not failed.cancelled():
-            failed.result()
+        signalled = spawn(stopped.wait(), name="signal")
+        failed = spawn(server.failed(), name="failed")
+        await asyncio.wait([signalled, failed], return_when=asyncio.FIRST_COMPLETED)
+        signalled.cancel()
+        if failed.done():
+            raise failed.result()
+        failed.cancel()
         _log.info("stopping; sandboxes run on")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 
 from bot.config import Places, read
-from bot.store import Store
+from bot.store import Store, must_exist
 
 
 async def show_patch(task_id: str) -> int:
     """The patch to stdout, byte for byte; 1 and a line on stderr where there is none."""
-    store = await Store.open(read(Places).database)
+    database = read(Places).database
+    must_exist(database)
+    store = await Store.open(database)
     try:
         task, patch = await store.task(task_id), await store.patch(task_id)
     finally:

@@ -7,19 +7,19 @@ Ours: GitHub and, unless asked for the real one, the model. Exit status 0 means 
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import itertools
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
 from pydantic import SecretStr
 
 from bot.app import Server, StartError, serving
+from bot.demo.alone import NotAlone, alone
 from bot.demo.github import Comment
 from bot.demo.model import ScriptedModel
 from bot.demo.world import INSTANCE, MAINTAINER, PROMPT, DemoWorld, demo_world
@@ -31,6 +31,8 @@ from sandbox import Settings, Unreachable, host_address, spawn, uninstall
 DEMO_SECONDS: Final = 2400.0
 # Between two looks at the task's row.
 LOOK_SECONDS: Final = 0.1
+# In the folder for temporary files.
+LOCK: Final = "gofer-demo.lock"
 
 Say = Callable[[str], None]
 
@@ -43,12 +45,13 @@ def main(real_key: SecretStr | None) -> int:
     """Run it and print it. 0: the final comment holds a diff. May be run again at once, but one at a time."""
     say, began = _teller(), time.monotonic()
     try:
-        with _alone(), tempfile.TemporaryDirectory(prefix="gofer-demo-") as folder:
+        with alone(Path(tempfile.gettempdir()) / LOCK), tempfile.TemporaryDirectory(prefix="gofer-demo-") as folder:
             final = asyncio.run(_demo(Path(folder), real_key, say))
-    except (DemoFailed, StartError, RuntimeError, Unreachable) as error:
+    except (DemoFailed, NotAlone, StartError, RuntimeError, Unreachable) as error:
         print(f"gofer demo: {error}", file=sys.stderr)
         return 1
     print(f"\n{_rule('the final comment')}\n{final}\n{_rule(f'{time.monotonic() - began:.1f} s in all')}")
+    print("The demo's database is gone with the rest: `gofer patch` is for the tasks of `gofer serve`.")
     return 0
 
 
@@ -81,11 +84,13 @@ async def _ask(world: DemoWorld, server: Server, say: Say) -> str:
     took = (time.monotonic() - sent) * 1000
     say(f"signed webhook {world.github.deliveries[0].event} -> {world.github.deliveries[0].status} in {took:.0f} ms")
     done, failed = spawn(_done(server), name="done"), spawn(server.failed(), name="failed")
-    ended, pending = await asyncio.wait([done, failed], return_when=asyncio.FIRST_COMPLETED)
-    for task in pending:
-        task.cancel()
-    for task in ended:
-        task.result()
+    await asyncio.wait([done, failed], return_when=asyncio.FIRST_COMPLETED)
+    done.cancel()
+    if failed.done():
+        raise failed.result()
+    failed.cancel()
+    if not done.cancelled():
+        done.result()
     return world.github.bot_comments(world.issue)[-1].body
 
 
@@ -139,17 +144,6 @@ async def _tell_model(model: ScriptedModel, say: Say) -> None:
     for count in itertools.count(1):
         await model.wait_for_questions(count, DEMO_SECONDS)
         say(f"model request {count} arrives, with the real key; the agent holds a placeholder")
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Two demos on one machine would remove each other's containers."""
-    with (Path(tempfile.gettempdir()) / "gofer-demo.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise DemoFailed("another demo is running on this machine; wait for it to end") from None
-        yield
 
 
 def _teller() -> Say:

@@ -7,9 +7,9 @@ statements on PostgreSQL.
 from __future__ import annotations
 
 from bot.store.claim import Caps
-from bot.store.engine import StoreError
+from bot.store.engine import StoreError, must_exist
 from bot.store.rows import Task
 from bot.store.store import Store
 from bot.store.writes import LeaseLost
 
-__all__ = ["Caps", "LeaseLost", "Store", "StoreError", "Task"]
+__all__ = ["Caps", "LeaseLost", "Store", "StoreError", "Task", "must_exist"]

@@ -58,6 +58,15 @@ def make_engine(url: URL) -> Engine:
     return engine
 
 
+def must_exist(url: str) -> None:
+    """Raises ``StoreError`` where the SQLite file is not there: who only reads should not make one."""
+    parsed = parse_url(url)
+    if parsed.get_backend_name() == "sqlite" and not (path := Path(str(parsed.database)).absolute()).exists():
+        raise StoreError(
+            f"there is no database at {path}; set GOFER_STATE_DIR or GOFER_DATABASE_URL as the server has it"
+        )
+
+
 def check_directory(database: Path) -> None:
     """SQLite's own words are "unable to open database file" whatever the reason."""
     folder = database.absolute().parent

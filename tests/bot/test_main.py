@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.demo.github import LocalGitHub
 from bot.store import Caps, Store
 from tests.bot.fake_sandbox import CHANGED, PATCH
 from tests.bot.requests import a_request
@@ -16,8 +17,12 @@ from tests.bot.requests import a_request
 ROOT = Path(__file__).parent.parent.parent
 
 
-def gofer(*arguments: str, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
+def gofer(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
     """Run the command as a user would, with nothing in the environment but what is given."""
+    return piped(b"", *arguments, **environment)
+
+
+def piped(stdin: bytes, *arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [sys.executable, "-m", "bot", *arguments],
         cwd=ROOT,
@@ -59,6 +64,27 @@ def test_w04_serve_without_or_with_a_guessable_webhook_secret_does_not_start(sec
     assert b"Traceback" not in done.stderr
 
 
+async def test_serve_that_finds_a_mistake_later_says_so_in_one_line(tmp_path: Path) -> None:
+    local = LocalGitHub(tmp_path)
+    done = gofer(
+        "serve",
+        GOFER_APP_ID="1",
+        GOFER_PRIVATE_KEY=local.private_key.get_secret_value(),
+        GOFER_WEBHOOK_SECRET=local.webhook_secret.get_secret_value(),
+        GOFER_SERVED="octo",
+        GOFER_MODEL_KEY="k",
+        GOFER_STATE_DIR=str(tmp_path),
+        GOFER_LISTEN="127.0.0.1:0",
+        GOFER_SANDBOX="cloud:",
+        GOFER_LOG_LEVEL="WARNING",
+        GOFER_GITHUB_URL="https://127.0.0.1:9",
+    )
+    assert done.returncode == 2
+    assert done.stderr.decode().splitlines()[-1].startswith("gofer: ")
+    assert b"cloud:" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "environment", "words"),
     [
@@ -72,7 +98,7 @@ def test_w04_serve_without_or_with_a_guessable_webhook_secret_does_not_start(sec
 def test_a_mistake_with_run_is_one_line(
     tmp_path: Path, arguments: tuple[str, ...], environment: dict[str, str], words: bytes
 ) -> None:
-    done = gofer("run", *arguments, stdin=b"\xff\xfe", HOME=str(tmp_path), **environment)
+    done = piped(b"\xff\xfe", "run", *arguments, HOME=str(tmp_path), **environment)
     assert (done.returncode, done.stdout) == (2, b"")
     assert words in done.stderr
     assert done.stderr.count(b"\n") == 1
@@ -109,7 +135,11 @@ async def test_patch_of_an_unknown_task_says_so(tmp_path: Path, name: str) -> No
     assert b"there is no task" in done.stderr
 
 
-def test_patch_without_a_state_directory_says_so(tmp_path: Path) -> None:
-    done = gofer("patch", "x", GOFER_STATE_DIR=f"{tmp_path}/none")
+@pytest.mark.parametrize("folder", [".", "none"])
+def test_patch_without_a_database_says_so_and_makes_none(tmp_path: Path, folder: str) -> None:
+    """It may be root who asks: a file of root's would keep the server from starting."""
+    done = gofer("patch", "x", GOFER_STATE_DIR=f"{tmp_path}/{folder}")
     assert done.returncode == 2
-    assert b"the directory of the database is not there" in done.stderr
+    assert b"there is no database at" in done.stderr
+    assert b"GOFER_STATE_DIR" in done.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 
-from bot.run import CHANGED, FAILED, NO_CHANGE, exit_status, printable, run, source_of, summary
+from bot.bundle import NotARepository
+from bot.run import CHANGED, FAILED, INTERRUPTED, NO_CHANGE, exit_status, main, run, source_of
+from bot.run_words import printable, summary
 from sandbox import (
     Changes,
     Handle,
@@ -56,19 +64,34 @@ def test_the_agent_cannot_drive_the_terminal() -> None:
     assert printable("a\nb") == "a\nb"
 
 
-def test_a_password_in_the_url_is_refused() -> None:
-    with pytest.raises(ValueError, match="user name and password"):
-        source_of("https://me:secret@example.org/o/r", None)
+@pytest.mark.parametrize(
+    ("repo", "ref", "words"),
+    [
+        ("https://me:secret@example.org/o/r", None, "user name and password"),
+        ("git@github.com:o/r.git", None, "https URL"),
+        ("ssh://git@github.com/o/r.git", None, "https URL"),
+        ("octo/hello", None, "https URL"),
+        (".", "main", "--ref is for a URL"),
+    ],
+)
+def test_what_is_no_repository_that_can_be_taken_is_refused_with_what_to_do(
+    repo: str, ref: str | None, words: str
+) -> None:
+    with pytest.raises(NotARepository, match=words):
+        source_of(repo, ref)
 
 
 class Scripted:
     """A sandbox that plays one part; it records what it was asked."""
 
-    def __init__(self, end: Outcome | None) -> None:
-        self.end, self.asked = end, list[str]()
+    def __init__(self, end: Outcome | None, *, slow: bool = False) -> None:
+        self.end, self.asked, self.slow = end, list[str](), slow
 
     async def prepare(self, job: Job, secrets: Secrets) -> Handle:
         self.asked.append("prepare")
+        if self.slow:
+            os.kill(os.getpid(), signal.SIGTERM)
+            await asyncio.Event().wait()
         if self.end is None:
             raise PrepareFailed(Reason.FETCH_FAILED, "no such repository")
         return Handle(name=job.name)
@@ -113,3 +136,28 @@ async def test_the_sandbox_is_removed_when_the_fetch_failed(tmp_path: Path) -> N
     with pytest.raises(PrepareFailed):
         await run(world, Settings(state_dir=tmp_path), prompt="x", source=source, model=None, say=lambda line: None)
     assert world.asked == ["prepare", "remove"]
+
+
+async def whole(world: Scripted, folder: Path) -> int:
+    settings = Settings(state_dir=folder)
+    return await main(world, settings, repo="https://example.org/o/r", ref=None, prompt="x", model=None)
+
+
+async def test_the_sandbox_is_removed_when_a_polite_kill_comes_during_the_fetch(tmp_path: Path) -> None:
+    world = Scripted(None, slow=True)
+    assert await asyncio.wait_for(whole(world, tmp_path), 10) == INTERRUPTED
+    assert world.asked == ["prepare", "remove"]
+
+
+@pytest.fixture
+def full() -> Iterator[IO[str]]:
+    """A file on a disk that is full."""
+    with Path("/dev/full").open("w") as file:
+        yield file
+
+
+async def test_a_diff_that_stdout_does_not_take_is_kept(tmp_path: Path, full: IO[str]) -> None:
+    world = Scripted(outcome(patch=b"diff\n"))
+    with contextlib.redirect_stdout(full):
+        assert await whole(world, tmp_path) == FAILED
+    assert (tmp_path / "last.patch").read_bytes() == b"diff\n"
