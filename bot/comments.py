@@ -26,6 +26,7 @@ __all__ = [
     "queued",
     "refused",
     "result",
+    "unreadable",
     "working",
 ]
 
@@ -105,6 +106,14 @@ def failed_to_prepare(reason: Reason, words: str) -> str:
 def could_not_begin(words: str) -> str:
     """Something of ours failed before a sandbox was asked for. ``words`` say what, in one sentence."""
     return "❌ **Failed before it began.** No agent ran. Try again; if it stays so, ask the operator." + _quoted(words)
+
+
+def unreadable() -> str:
+    """The outcome is not in the database, or is damaged there. Whether an agent ran is not known."""
+    return (
+        "❓ **Lost.** What became of this task cannot be read from the bot's database. "
+        "Write the command again to start over; if it stays so, ask the operator."
+    )
 
 
 def mistake_text(mistake: Mistake, word: str = DEFAULT_WORD) -> str:

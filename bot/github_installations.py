@@ -70,7 +70,13 @@ class Installations:
     async def mint(self, installation_id: int, repository_id: int, permissions: Permissions) -> FetchToken:
         """A new token, for exactly this."""
         call = Call("POST", urls.access_tokens(installation_id), body=mint_body(repository_id, permissions))
-        data = await self.as_app(call)
+        try:
+            data = await self.as_app(call)
+        except GitHubRefused as error:
+            if error.status != 401:
+                raise
+            # Not a no about the repository: the key was changed, or GitHub stumbled. The operator can mend the first.
+            raise GitHubUnavailable(f"GitHub does not accept the app's own credentials ({error.words})") from None
         with expecting("a token"):
             return read_minted(data, repository_id, permissions)
 

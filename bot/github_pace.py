@@ -32,7 +32,8 @@ class Pace:
         self._sleep = sleep
         self._writer = asyncio.Lock()
         self._next_free = 0.0
-        self._blocked_until: datetime | None = None
+        self._blocked_at: datetime | None = None
+        self._blocked_for = timedelta()
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[None]:
@@ -46,11 +47,13 @@ class Pace:
 
     def block(self, now: datetime, seconds: float) -> None:
         """GitHub has named a rate limit: nobody of this installation calls before it is over."""
-        until = now + timedelta(seconds=seconds)
-        self._blocked_until = max(until, self._blocked_until or until)
+        longer = max(seconds, self.blocked_seconds(now))
+        self._blocked_at, self._blocked_for = now, timedelta(seconds=longer)
 
     def blocked_seconds(self, now: datetime) -> float:
         """How long a rate limit of this installation lasts yet; 0 when there is none."""
-        if self._blocked_until is None or self._blocked_until <= now:
+        if self._blocked_at is None:
             return 0.0
-        return (self._blocked_until - now).total_seconds()
+        # Never before it began: the clock was put back, and the limit shall not last for as long as that.
+        self._blocked_at = min(self._blocked_at, now)
+        return max(0.0, (self._blocked_at + self._blocked_for - now).total_seconds())

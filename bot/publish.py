@@ -6,7 +6,7 @@ in ``publishing`` and comes back. Nothing is run again for a post that failed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from bot.github import GitHub, GitHubRefused, RepositoryRef
@@ -44,6 +44,13 @@ class Undeliverable:
     """It can never be posted; ``words`` say why, for the log and for ``gofer patch``."""
 
     words: str
+    status: int = field(default=0, compare=False)
+    """GitHub's."""
+
+    @property
+    def for_what_it_says(self) -> bool:
+        """GitHub takes comments there, but not this one: it may take another."""
+        return self.status == 422
 
 
 def plan(*, thread: int, comment_id: int | None, body: str, marker: str) -> tuple[Step, ...]:
@@ -94,7 +101,7 @@ async def perform(
         try:
             return Delivered(await _perform(github, where, step, since, pull_request))
         except GitHubRefused as error:
-            refusal = Undeliverable(why(error.status, error.words))
+            refusal = Undeliverable(why(error.status, error.words), error.status)
             if not goes_on(step, error.status):
                 break
     return refusal

@@ -14,7 +14,7 @@ from bot.shown_diff import ShownDiff
 from bot.verdict_words import Verdict, counted, duration, verdict
 from sandbox import Outcome, State, Usage
 
-__all__ = ["MAX_COMMENT", "duration", "marked", "marker", "result"]
+__all__ = ["MAX_COMMENT", "bare", "duration", "marked", "marker", "result"]
 
 MAX_COMMENT = 65_536
 """GitHub's limit for a comment. It counts characters; we count UTF-16 units, of which there are never fewer."""
@@ -66,6 +66,18 @@ def result(task_id: str, outcome: Outcome, kind: str = "result") -> str:
     return marked("\n\n".join(parts), task_id, kind)
 
 
+def bare(task_id: str, outcome: Outcome, kind: str = "result") -> str:
+    """The same without a word that is not ours: for where the whole one is not taken."""
+    said = verdict(outcome)
+    note = "GitHub did not take the whole comment: the agent's words and the diff are not shown here."
+    kept = [_whole(task_id)] if outcome.changes and outcome.changes.patch else []
+    return marked("\n\n".join([said.headline, note, *kept, _figures(outcome), _ending(task_id, said)]), task_id, kind)
+
+
+def _whole(task_id: str) -> str:
+    return f"The whole patch, byte for byte: `gofer patch {task_id}`."
+
+
 def _ending(task_id: str, said: Verdict) -> str:
     advice = f" {said.advice}" if said.advice else ""
     return f"**Verdict: {said.word}.**{advice} Task `{task_id}`."
@@ -91,7 +103,7 @@ def _diff(task_id: str, outcome: Outcome, room: int) -> list[str]:
         return []
     if not changes.patch:
         return [] if outcome.state is State.SUCCEEDED else ["It had changed nothing."]
-    whole = f"The whole patch, byte for byte: `gofer patch {task_id}`."
+    whole = _whole(task_id)
     title = "Changes:" if outcome.state is State.SUCCEEDED else "What it had changed until then, not finished:"
     room -= inert.units(title + whole) + _SENTENCES_ROOM
     shown = shown_diff.show(changes.patch, room)

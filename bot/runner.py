@@ -15,6 +15,7 @@ from typing import Any
 from bot.github import GitHub
 from bot.logs import TASK
 from bot.steps.drive import drive
+from bot.steps.intervals import past
 from bot.steps.queue import Positions
 from bot.steps.sweep import sweep
 from bot.steps.world import Clock, Rules, World
@@ -49,7 +50,8 @@ class Runner:
         self._beside: dict[str, asyncio.Task[None]] = {}
         self._laters: set[asyncio.Task[None]] = set()
         self._positions = Positions(self.world)
-        self._sweep_at = 0.0
+        self._swept_at = 0.0
+        self._tidy = True
         self._beat_at = 0.0
         self._stepped_at = 0.0
         self._stopping = False
@@ -60,7 +62,7 @@ class Runner:
 
     def alive(self) -> bool:
         """Whether the loop has looked at the queue lately."""
-        return not self._stopping and self.world.clock.now() - self._stepped_at < STUCK_SECONDS
+        return not self._stopping and not past(self.world.clock.now(), self._stepped_at, STUCK_SECONDS)
 
     def began(self) -> bool:
         """Whether the loop has looked at the queue at all."""
@@ -81,7 +83,7 @@ class Runner:
         if self._stopping:
             return
         now = self.world.clock.now()
-        if now - self._beat_at >= BEAT_SECONDS:
+        if past(now, self._beat_at, BEAT_SECONDS):
             self._beat_at = now
             self._alone("beat", self._beat)
         rules = self.world.rules
@@ -89,8 +91,9 @@ class Runner:
             self._work(task)
         self._stepped_at = now
         self._alone("positions", self._positions.show)
-        if now >= self._sweep_at or (self.world.untidy and now >= self._sweep_at - SWEEP_SECONDS + SWEEP_SOON_SECONDS):
-            self._sweep_at = now + SWEEP_SECONDS
+        soon = self.world.untidy or not self._tidy
+        if past(now, self._swept_at, SWEEP_SOON_SECONDS if soon else SWEEP_SECONDS):
+            self._swept_at = now
             self._alone("sweep", self._sweep)
 
     async def idle(self) -> None:
@@ -138,8 +141,7 @@ class Runner:
         return row is not None and row.fence != task.fence
 
     async def _sweep(self) -> None:
-        if not await sweep(self.world):
-            self._sweep_at = self.world.clock.now() + SWEEP_SOON_SECONDS
+        self._tidy = await sweep(self.world)
 
     async def _release(self, held: list[Task]) -> None:
         for task in held:

@@ -6,8 +6,9 @@ import logging
 from collections.abc import Callable
 
 from bot import jobs, publish
-from bot.comments import could_not_begin, failed_to_prepare, marked, marker, result
+from bot.comments import could_not_begin, failed_to_prepare, marked, marker, result, unreadable
 from bot.github import GitHubUnavailable
+from bot.result_comment import bare
 from bot.steps.world import World, where_of
 from bot.store import Task
 from bot.tasks import Ending
@@ -37,22 +38,15 @@ async def deliver(world: World, task: Task) -> Task:
 
 
 async def _post(world: World, task: Task) -> tuple[Task, bool]:
-    """The result in place of the status comment, or as a comment of its own where that is gone."""
-    request = task.request
-    outcome = await world.store.outcome(task.task_id)
-    steps = publish.plan(
-        thread=request.thread,
-        comment_id=task.status_comment_id,
-        body=safely(body_of, task.task_id, outcome),
-        marker=marker(task.task_id, RESULT),
-    )
-    done = await publish.perform(
-        world.github,
-        where_of(task),
-        steps,
-        since=request.created_at,
-        pull_request=request.is_pull_request,
-    )
+    """The result in place of the status comment, or as a comment of its own where that is gone.
+
+    Where GitHub does not take it for what it says, once more without the agent's words.
+    """
+    outcome = await _outcome(world, task)
+    done = await _say(world, task, safely(body_of, task.task_id, outcome))
+    if isinstance(done, publish.Undeliverable) and done.for_what_it_says:
+        _log.warning("task %s: the result is said without the agent's words: %s", task.task_id, done.words)
+        done = await _say(world, task, safely(bare_of, task.task_id, outcome))
     match done:
         case publish.Delivered(comment_id):
             return await world.store.set_result_comment(task, comment_id), True
@@ -61,15 +55,48 @@ async def _post(world: World, task: Task) -> tuple[Task, bool]:
             return task, False
 
 
+async def _say(world: World, task: Task, body: str) -> publish.Delivered | publish.Undeliverable:
+    request = task.request
+    steps = publish.plan(
+        thread=request.thread,
+        comment_id=task.status_comment_id,
+        body=body,
+        marker=marker(task.task_id, RESULT),
+    )
+    return await publish.perform(
+        world.github,
+        where_of(task),
+        steps,
+        since=request.created_at,
+        pull_request=request.is_pull_request,
+    )
+
+
+async def _outcome(world: World, task: Task) -> Outcome | None:
+    """None: not there, or damaged. Its asker is told so."""
+    try:
+        return await world.store.outcome(task.task_id)
+    except ValueError:
+        _log.exception("task %s: the stored outcome cannot be read", task.task_id)
+        return None
+
+
 def body_of(task_id: str, outcome: Outcome | None) -> str:
     """The comment for an outcome. Pure."""
     if outcome is None:
-        return marked(could_not_begin("The outcome of this task was not stored."), task_id, RESULT)
+        return marked(unreadable(), task_id, RESULT)
     if not jobs.never_ran(outcome):
         return result(task_id, outcome, RESULT)
     if outcome.reason is Reason.LOST:
         return marked(could_not_begin(outcome.error), task_id, RESULT)
     return marked(failed_to_prepare(outcome.reason, outcome.error), task_id, RESULT)
+
+
+def bare_of(task_id: str, outcome: Outcome | None) -> str:
+    """The same comment without a word that is not ours. Pure."""
+    if outcome is None or jobs.never_ran(outcome):
+        return body_of(task_id, outcome and outcome.model_copy(update={"error": ""}))
+    return bare(task_id, outcome, RESULT)
 
 
 def safely(render: Callable[[str, Outcome | None], str], task_id: str, outcome: Outcome | None) -> str:

@@ -24,6 +24,8 @@ FIRST_PAUSE = 2.0
 LONGEST_PAUSE = 60.0
 # Times that a step may fail with an error that nobody foresaw before the task ends as failed.
 SURPRISES = 5
+# Seconds after which a task that GitHub keeps from its agent is given up: it may hold a place all the while.
+BEGIN_WITHIN = 24 * 3600.0
 
 Step = Callable[[World, Task], Awaitable[Task | None]]
 
@@ -69,7 +71,7 @@ async def drive(world: World, task: Task) -> None:
             return
         except GitHubUnavailable as error:
             _log.warning("task %s: put off at %s: %s", task.task_id, task.state, error)
-            await _put_off(world, task, max(pause(task.retries), error.retry_after_seconds))
+            await _unavailable(world, task, error)
             return
         except Unreachable as error:
             _log.warning("task %s: the engine cannot be asked: %s", task.task_id, error)
@@ -79,6 +81,24 @@ async def drive(world: World, task: Task) -> None:
             _log.exception("task %s: unexpected error at %s", task.task_id, task.state)
             await _surprised(world, task)
             return
+
+
+async def _unavailable(world: World, task: Task, error: GitHubUnavailable) -> None:
+    """Later, unless no agent has run yet and it was later for a day. What an agent has done is `deliver`'s to give up.
+
+    A fault may be that of one installation, and for good: its tasks must not keep the places of the others.
+    """
+    since = task.started_at or task.created_at
+    begun = task.state not in {TaskState.QUEUED, TaskState.PREPARING}
+    if begun or world.clock.now() - since < BEGIN_WITHIN:
+        return await _put_off(world, task, max(pause(task.retries), error.retry_after_seconds))
+    if task.started_at is None:
+        return await _give_up(world, task)
+    if fresh := await _still_ours(world, task):
+        outcome = jobs.not_prepared(Reason.LOST, f"For a day GitHub could not be asked what is needed ({error}).")
+        await world.store.set_outcome(fresh, outcome, "failed")
+        await _put_off(world, fresh, 0.0)
+    return None
 
 
 async def _put_off(world: World, task: Task, seconds: float) -> None:

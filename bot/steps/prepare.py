@@ -7,6 +7,7 @@ from bot.comments import fetching
 from bot.github import GitHubRefused
 from bot.steps import talk
 from bot.steps.admit import permission, refuse
+from bot.steps.intervals import past
 from bot.steps.world import World, where_of
 from bot.store import Task
 from bot.tasks import TaskState
@@ -20,7 +21,7 @@ ATTEMPTS = 5
 
 async def begin(world: World, task: Task) -> Task | None:
     """A waiting task has got a place."""
-    if task.admitted_at is not None and world.clock.now() - task.admitted_at > PERMISSION_HOLDS:
+    if task.admitted_at is not None and past(world.clock.now(), task.admitted_at, PERMISSION_HOLDS):
         decision = await permission(world, task)
         if not decision.allowed:
             return await refuse(world, task, decision)

@@ -8,6 +8,7 @@ import logging
 from bot.comments import working
 from bot.github import GitHubUnavailable
 from bot.steps import talk
+from bot.steps.intervals import past
 from bot.steps.world import World
 from bot.store import Task
 from sandbox import Phase, Status, spawn
@@ -25,7 +26,7 @@ LAST_CHANGE = 2.0
 
 def due(now: float, changed_at: float, elapsed: float) -> bool:
     """Whether the comment may change again. Pure."""
-    return now - changed_at >= max(SHORTEST, SHARE_OF_ELAPSED * elapsed)
+    return past(now, changed_at, max(SHORTEST, SHARE_OF_ELAPSED * elapsed))
 
 
 class Progress:

@@ -8,6 +8,7 @@ from bot.comments import queued
 from bot.github import GitHubUnavailable
 from bot.steps import talk
 from bot.steps.admit import place_in_line
+from bot.steps.intervals import past
 from bot.steps.progress import SHORTEST
 from bot.steps.talk import Unwelcome
 from bot.steps.world import World
@@ -34,7 +35,7 @@ class Positions:
         moved = [
             name
             for position, (name, shown) in enumerate(queue, 1)
-            if shown != position and now - self._shown_at[name] >= SHORTEST
+            if shown != position and past(now, self._shown_at[name], SHORTEST)
         ]
         for name in moved[:AT_ONCE]:
             self._shown_at[name] = now

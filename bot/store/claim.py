@@ -7,14 +7,18 @@ workers would count the same free place twice.
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, case, func, or_, select, update
 
 from bot.store.rows import Task, task_of
 from bot.store.schema import tasks
 from bot.tasks import TaskState, Verb
+
+_log = logging.getLogger(__name__)
 
 t = tasks.c
 OPEN = t.state != TaskState.DONE
@@ -30,6 +34,9 @@ GOING_ON = and_(or_(t.started_at.is_not(None), t.state == TaskState.PUBLISHING),
 # number of requests to GitHub that start at once bounded.
 NEW_AT_ONCE = 16
 OLD_AT_ONCE = 64
+# Seconds ahead of now that a lease can end at most: GitHub may ask for an hour's wait. One that ends later was written
+# before the clock was put back, and would hold its task for as long as that.
+FARTHEST = 2 * 3600.0
 
 
 @dataclass(frozen=True)
@@ -42,7 +49,7 @@ class Caps:
 
 def claim(connection: Connection, worker: str, now: float, ttl: float, caps: Caps, busy: frozenset[str]) -> list[Task]:
     """Take over what nobody holds any more, then what is new, then what may start. ``busy`` really runs here."""
-    free = and_(t.lease_until <= now, t.task_id.not_in(busy))
+    free = and_(_lapsed(now), t.task_id.not_in(busy))
     old = _take(connection, and_(GOING_ON, free), OLD_AT_ONCE, worker, now, ttl)
     new = _take(connection, and_(NEW, free), NEW_AT_ONCE, worker, now, ttl)
     return old + new + _start(connection, free, worker, now, ttl, caps)
@@ -50,9 +57,13 @@ def claim(connection: Connection, worker: str, now: float, ttl: float, caps: Cap
 
 def claim_waiting(connection: Connection, worker: str, now: float, ttl: float, task_id: str) -> Task | None:
     """Take one waiting task to show its new position; None where somebody holds it or it waits no more."""
-    free = and_(WAITS, t.lease_until <= now, t.task_id == task_id)
+    free = and_(WAITS, _lapsed(now), t.task_id == task_id)
     taken = _take(connection, free, 1, worker, now, ttl)
     return taken[0] if taken else None
+
+
+def _lapsed(now: float) -> ColumnElement[bool]:
+    return or_(t.lease_until <= now, t.lease_until > now + FARTHEST)
 
 
 def may_start(connection: Connection, caps: Caps) -> ColumnElement[bool]:
@@ -128,4 +139,15 @@ def _take(
         )
         .returning(tasks)
     )
-    return sorted((task_of(row._mapping) for row in rows), key=lambda task: task.seq)
+    return sorted(_readable(connection, [row._mapping for row in rows], now), key=lambda task: task.seq)
+
+
+def _readable(connection: Connection, rows: Iterable[RowMapping], now: float) -> Iterator[Task]:
+    """The rows as tasks. One that cannot be read (damaged, of another version) is ended, or none would be claimed."""
+    for row in rows:
+        try:
+            yield task_of(row)
+        except ValueError as error:
+            _log.error("task %s cannot be read and is ended: %s", row["task_id"], type(error).__name__)
+            ended = {"state": TaskState.DONE, "ending": "undeliverable", "finished_at": now, "worker": None}
+            connection.execute(update(tasks).where(t.seq == row["seq"]).values(ended))

@@ -75,7 +75,8 @@ def sentences() -> dict[str, str]:
         "failed-to-prepare-disk": comments.failed_to_prepare(Reason.DISK_FULL, ""),
         "failed-to-prepare-cancelled": comments.failed_to_prepare(Reason.CANCELLED, ""),
         "failed-to-prepare-other": comments.failed_to_prepare(Reason.EGRESS_LOST, "the egress did not get ready"),
-        "could-not-begin": comments.could_not_begin("The outcome of this task was not stored."),
+        "could-not-begin": comments.could_not_begin("The server stopped every time that it began this task."),
+        "unreadable": comments.unreadable(),
         **results(),
     }
 

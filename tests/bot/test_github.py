@@ -156,5 +156,5 @@ async def test_a_refusal_of_our_own_credentials_is_not_a_no_about_the_repository
     github_client: GitHub, github_world: LocalGitHub, place: Place
 ) -> None:
     github_world.fail(Failure("apps/create-installation-access-token", 401, times=None))
-    with pytest.raises(GitHubRefused, match="401"):
+    with pytest.raises(GitHubUnavailable, match="own credentials"):
         await github_client.serves(place.where)

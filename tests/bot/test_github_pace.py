@@ -62,3 +62,11 @@ def test_a_shorter_limit_does_not_end_a_longer_one() -> None:
     pace.block(NOW, 5.0)
     assert pace.blocked_seconds(NOW + timedelta(seconds=20)) == 40.0
     assert pace.blocked_seconds(NOW + timedelta(seconds=60)) == 0.0
+
+
+def test_a_limit_does_not_last_longer_because_the_clock_was_put_back() -> None:
+    pace = Pace(spacing_seconds=0.0, sleep=asyncio.sleep)
+    pace.block(NOW, 60.0)
+    yesterday = NOW - timedelta(days=1)
+    assert pace.blocked_seconds(yesterday) == 60.0
+    assert pace.blocked_seconds(yesterday + timedelta(seconds=60)) == 0.0

@@ -12,7 +12,9 @@ import pytest
 from bot.demo.github import Failure
 from bot.runner import LOOK_SECONDS
 from bot.store import Caps
+from bot.store.store import LEASE_SECONDS
 from sandbox import spawn
+from tests.bot.eventually import eventually_is
 from tests.bot.stage import Stage, a_stage
 
 
@@ -119,3 +121,23 @@ async def test_loop_goes_on_after_the_database_stumbled(stage: Stage) -> None:
     await stage.runner.stop()
     await loop
     await stage.open()
+
+
+async def test_clock_that_is_put_back_by_a_day_stops_no_beat_no_sweep_and_no_health(stage: Stage) -> None:
+    await stage.settle()
+    swept = stage.sandbox.counts()["handles"]
+    stage.sandbox.automatic = None
+    await stage.ask()
+    await stage.until(lambda: stage.sandbox.counts()["wait"] >= 1)
+    stage.clock.time -= 86_400
+    await stage.runner.step()
+    assert stage.runner.alive()
+    await stage.so(lambda: stage.sandbox.counts()["handles"] == swept + 1)
+
+    async def beaten() -> bool:
+        return (await stage.the_task()).lease_until == stage.clock.time + LEASE_SECONDS
+
+    await eventually_is(beaten, True)
+    stage.sandbox.end(str((await stage.the_task()).handle))
+    await stage.settle()
+    assert (await stage.the_task()).ending == "changed"

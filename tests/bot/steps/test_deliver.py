@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import update
 
 from bot.demo.github import Failure
 from bot.jobs import not_prepared
-from bot.steps.deliver import GIVE_UP_AFTER, body_of, safely
+from bot.steps.deliver import GIVE_UP_AFTER, bare_of, body_of, safely
+from bot.store.schema import results
 from sandbox import Outcome, Reason, Unreachable
 from tests.bot.fake_sandbox import CHANGED
 from tests.bot.stage import Stage
@@ -98,3 +100,50 @@ def test_result_that_cannot_be_rendered_is_told_all_the_same() -> None:
     body = safely(broken, "abc", CHANGED)
     assert "it is stored" in body
     assert body.endswith("<!-- gofer:abc:result -->")
+
+
+async def test_b53_a_result_that_github_does_not_take_is_told_without_the_agents_words(stage: Stage) -> None:
+    stage.local.fail(Failure("issues/update-comment", 422, body=b'{"message":"Validation Failed"}'))
+    await stage.ask()
+    await stage.settle()
+    task = await stage.the_task()
+    assert task.ending == "changed"
+    (said,) = stage.said
+    assert "Done" in said
+    assert f"gofer patch {task.task_id}" in said
+    assert "I did it." not in said
+    assert "+new" not in said
+
+
+async def test_a_result_that_github_takes_in_no_form_is_given_up_and_kept(stage: Stage) -> None:
+    refusing = stage.local.fail(Failure("issues/update-comment", 422, times=None))
+    await stage.ask()
+    await stage.settle()
+    task = await stage.the_task()
+    assert (task.ending, refusing.hits) == ("undeliverable", 2)
+    assert await stage.store.patch(task.task_id)
+
+
+def test_a_bare_comment_says_what_became_of_it_and_nothing_that_is_not_ours() -> None:
+    for outcome in (None, CHANGED, not_prepared(Reason.FETCH_FAILED, "words of git")):
+        body = bare_of("abc", outcome)
+        assert body.endswith("<!-- gofer:abc:result -->")
+        assert body.split("\n")[0] == body_of("abc", outcome).split("\n")[0]
+        assert "words of git" not in body
+
+
+async def test_a_damaged_outcome_is_told_to_its_asker(stage: Stage) -> None:
+    stage.sandbox.hang.add("remove")
+    outage = stage.local.fail(Failure("issues/update-comment", 503, times=None))
+    await stage.ask()
+    await stage.until(lambda: stage.sandbox.counts()["remove"] == 1)
+    await stage.store._run(lambda c, _: c.execute(update(results).values(outcome='{"of": "another version"}')))
+    stage.local.failures.remove(outage)
+    stage.sandbox.hang.clear()
+    stage.sandbox.changed.set()
+    await stage.settle()
+    stage.clock.time += 61
+    await stage.settle()
+    (said,) = stage.said
+    assert "cannot be read from the bot's database" in said
+    assert (await stage.the_task()).state == "done"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.runner import SWEEP_SECONDS
+from bot.runner import SWEEP_SECONDS, SWEEP_SOON_SECONDS
 from bot.steps.sweep import sweep
 from sandbox import Job, Source, Unreachable
 from tests.bot.fake_sandbox import Box
@@ -49,3 +49,16 @@ async def test_engine_that_cannot_be_asked_has_nothing_removed(stage: Stage) -> 
     stage.sandbox.trouble["handles"] = Unreachable("no daemon")
     assert not await sweep(stage.runner.world)
     assert stage.sandbox.boxes
+
+
+async def test_engine_that_is_down_is_not_asked_at_each_look(stage: Stage) -> None:
+    stage.sandbox.trouble["handles"] = Unreachable("no daemon")
+    stage.runner.world.untidy.append("t0123456789")
+    for _ in range(10):
+        await stage.runner.step()
+        await stage.runner.idle()
+        stage.clock.time += 2
+    assert stage.sandbox.counts()["handles"] == 1
+    stage.clock.time += SWEEP_SOON_SECONDS
+    await stage.settle()
+    assert stage.sandbox.counts()["handles"] == 2

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from sqlalchemy import select, update
 
 from bot.store import Caps, LeaseLost, Store, Task
+from bot.store.schema import tasks
 from bot.store.store import LEASE_SECONDS
 from bot.tasks import TaskState, Verb
 from tests.bot.clock import Clock
@@ -188,3 +190,26 @@ async def test_two_workers_claiming_at_once_keep_the_places(url: str) -> None:
     assert len([task for tasks in claimed for task in tasks]) == 4
     for store in stores:
         await store.close()
+
+
+async def test_a_lease_from_before_the_clock_was_put_back_holds_no_task(store: Store, clock: Clock) -> None:
+    await store.add(a_request())
+    (task,) = await store.claim("w", ROOMY)
+    await store.release(task, after=3600.0, put_off=True)
+    assert await store.claim("w", ROOMY) == []
+    clock.time -= 86_400
+    (again,) = await store.claim("w", ROOMY)
+    assert again.task_id == task.task_id
+
+
+async def test_a_row_that_cannot_be_read_is_ended_and_holds_up_no_other(store: Store) -> None:
+    await store.add(a_request(thread=1))
+    await store.add(a_request(thread=2))
+    bad, _ = await store.tasks()
+    damage = update(tasks).where(tasks.c.task_id == bad.task_id)
+    await store._run(lambda c, _: c.execute(damage.values(request='{"of": "another version"}')))
+
+    assert threads(await store.claim("w", ROOMY)) == [2]
+    ended = select(tasks.c.state, tasks.c.ending, tasks.c.worker).where(tasks.c.task_id == bad.task_id)
+    assert tuple(await store._run(lambda c, _: c.execute(ended).one())) == ("done", "undeliverable", None)
+    assert await store.claim("w", ROOMY) == []
