@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import weakref
 
 import pytest
 
@@ -14,19 +15,22 @@ SECONDS = 10
 
 
 async def test_a_task_that_nobody_holds_runs_to_its_end() -> None:
-    """The loop itself keeps a weak reference only."""
+    """The loop itself keeps a weak reference only: what waits for something that it alone knows would be collected."""
+    waited_for: list[weakref.ref[asyncio.Future[None]]] = []
     done = asyncio.Event()
 
     async def work() -> None:
-        loop = asyncio.get_running_loop()
-        until = loop.create_future()
-        loop.call_soon(gc.collect)
-        loop.call_soon(until.set_result, None)
-        await until
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waited_for.append(weakref.ref(future))
+        await future
         done.set()
 
     spawn(work(), name="held")
+    await asyncio.sleep(0)
     gc.collect()
+    future = waited_for[0]()
+    assert future is not None, "the task is gone, with all that it held"
+    future.set_result(None)
     await asyncio.wait_for(done.wait(), SECONDS)
 
 

@@ -95,7 +95,17 @@ async def obeyed(pipe: tuple[int, int], rest: bytes, *pieces: bytes) -> tuple[in
     return len(dropped), facts
 
 
-async def test_an_order_that_came_with_the_first_line_is_obeyed(pipe: tuple[int, int]) -> None:
+async def test_an_order_that_came_with_the_first_line_is_obeyed_at_once(pipe: tuple[int, int]) -> None:
+    """Nothing may come after it that would wake the reader."""
+    dropped: list[None] = []
+    loop = asyncio.get_running_loop()
+    with open(os.devnull, "wb") as log:
+        Orders(loop, pipe[0], DROP, drop_fetch=lambda: dropped.append(None), journal=Journal(log.fileno()))
+        loop.remove_reader(pipe[0])
+    assert len(dropped) == 1
+
+
+async def test_an_order_is_reported_when_it_is_obeyed(pipe: tuple[int, int]) -> None:
     dropped, facts = await obeyed(pipe, DROP)
     assert dropped == 1
     assert [fact["event"] for fact in facts] == ["fetch-dropped", "trouble"]
