@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -70,6 +71,7 @@ def command_serve(_: argparse.Namespace) -> int:
     """Until SIGTERM or SIGINT."""
     from bot.serve import serve
 
+    os.umask(0o077)  # prompts and patches of private repositories are in the database
     return serve()
 
 

@@ -43,7 +43,6 @@ PURE = [
 TESTED_ELSEWHERE = {
     "bot/config_checks.py": "tests/bot/test_config.py",
     "bot/config_values.py": "tests/bot/test_config.py",
-    "bot/config_words.py": "tests/bot/test_config.py",
     "bot/demo/github_access.py": "tests/bot/demo/test_github.py",
     "bot/demo/github_auth.py": "tests/bot/demo/test_github.py",
     "bot/demo/github_failures.py": "tests/bot/test_github_calls.py",

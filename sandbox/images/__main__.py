@@ -16,6 +16,11 @@ from sandbox.images.root import RootMissing
 
 # One step of a build may say nothing for long: a download over a slow line.
 ENGINE_SECONDS = 1200
+# Most builds that fail do so on a download, and the downloads' own words seldom name the cause.
+HINT = (
+    "a download that fails (a certificate, no such version, no connection) may need the CA of a network that inspects "
+    "TLS (make ... GOFER_BUILD_CA=/path/to/ca-bundle.pem), a proxy or a mirror: deploy/images.md, Options"
+)
 
 
 def say(words: str) -> None:
@@ -73,6 +78,8 @@ def main() -> int:
         return run(given.command, given.names or list(RECIPES), fresh=given.fresh)
     except (BuildFailed, RootMissing, ValueError, FileNotFoundError, DockerException) as error:
         print(f"images: {error}", file=sys.stderr)
+        if isinstance(error, BuildFailed):
+            print(f"images: {HINT}", file=sys.stderr)
         return 1
 
 

@@ -82,6 +82,7 @@ async def test_serve_that_finds_a_mistake_later_says_so_in_one_line(tmp_path: Pa
     assert done.returncode == 2
     assert done.stderr.decode().splitlines()[-1].startswith("gofer: ")
     assert b"cloud:" in done.stderr
+    assert (tmp_path / "gofer.db").stat().st_mode & 0o077 == 0
     assert b"Traceback" not in done.stderr
 
 

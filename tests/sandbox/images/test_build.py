@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import docker
@@ -170,6 +172,20 @@ def test_a_failed_build_says_why_and_leaves_the_old_image(docker_client: docker.
     docker_client.images.remove("gofer-refused/base:latest")
     remove_stages(docker_client, "http://127.0.0.1:1")
     assert docker_client.images.get(f"{images.prefix}/claude:latest").id == images.claude
+
+
+@pytest.mark.engine
+def test_a_failed_build_names_the_page_that_helps(docker_client: docker.DockerClient) -> None:
+    nowhere = "http://127.0.0.1:2"
+    given = {**os.environ, "GOFER_IMAGE_PREFIX": "gofer-helped", "npm_config_registry": nowhere}
+    command = [sys.executable, "-m", "sandbox.images", "build", "claude"]
+    done = subprocess.run(command, env=given, capture_output=True, text=True, check=False, timeout=600)
+    docker_client.images.remove("gofer-helped/base:latest")
+    remove_stages(docker_client, nowhere)
+    assert done.returncode == 1
+    assert "GOFER_BUILD_CA" in done.stderr
+    assert "deploy/images.md" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_the_end_of_a_builds_output_is_readable() -> None:
