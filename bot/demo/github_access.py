@@ -47,6 +47,7 @@ class World:
 
 
 def as_app(asked: Asked) -> None:
+    """Raises GitHub's refusal unless the App itself asks, with its JSON web token."""
     if asked.caller.kind != "app":
         raise Refusal(401, "A JSON web token could not be decoded")
 
@@ -105,6 +106,8 @@ def named(world: World, asked: Asked) -> Repository:
 
 
 def reach_issue(world: World, asked: Asked, level: str) -> tuple[Repository, Issue]:
+    """The issue or pull request of the path, if the caller may do this to it. Else as ``reach``; ``Moved`` where it
+    was transferred."""
     repository = named(world, asked)
     issue = repository.issues.get(number(asked.params["issue_number"]))
     reach(world, asked, _permission(issue), level)
@@ -118,6 +121,7 @@ def reach_issue(world: World, asked: Asked, level: str) -> tuple[Repository, Iss
 
 
 def reach_comment(world: World, asked: Asked, level: str) -> tuple[Repository, Issue, Comment]:
+    """The comment of the path, if the caller may do this to it: nobody changes another's. Else as ``reach``."""
     repository = named(world, asked)
     found = world.state.comment(repository, number(asked.params["comment_id"]))
     reach(world, asked, _permission(found and found[0]), level)

@@ -34,6 +34,7 @@ def get_installation(world: World, asked: Asked) -> Answered:
 
 
 def mint(world: World, asked: Asked) -> Answered:
+    """A token for an hour: for at most what the installation has, and the App was granted."""
     as_app(asked)
     installation = world.state.installations.get(number(asked.params["installation_id"]))
     if installation is None:
@@ -115,6 +116,7 @@ def list_comments(world: World, asked: Asked) -> Answered:
 
 
 def create_comment(world: World, asked: Asked) -> Answered:
+    """Posts as the App, each time anew: GitHub knows no repetition. A locked thread takes writers' only."""
     repository, issue = reach_issue(world, asked, "write")
     body = comment_body(asked)
     if issue.locked and role_of(repository, world.app.user.login) not in {"write", "maintain", "admin"}:
@@ -148,6 +150,7 @@ def delete_comment(world: World, asked: Asked) -> Answered:
 
 
 def react(world: World, asked: Asked) -> Answered:
+    """201 the first time, 200 with the same reaction ever after."""
     _, _, comment = reach_comment(world, asked, "write")
     content = asked.body.get("content") if isinstance(asked.body, dict) else None
     if content not in REACTIONS:
@@ -169,6 +172,7 @@ def list_reactions(world: World, asked: Asked) -> Answered:
 
 
 def comment_body(asked: Asked) -> str:
+    """The text to post, as it came. Raises GitHub's refusals: missing, blank, too long."""
     body = asked.body.get("body") if isinstance(asked.body, dict) else None
     if not isinstance(body, str):
         raise Refusal(422, 'Invalid request.\n\n"body" wasn\'t supplied.')

@@ -14,6 +14,7 @@ r = results.c
 
 
 def one(connection: Connection, task_id: str) -> Task | None:
+    """A task by its id, as people may have typed it; None where there is none."""
     row = connection.execute(select(tasks).where(t.task_id == clean(task_id))).one_or_none()
     return None if row is None else task_of(row._mapping)
 
@@ -24,11 +25,13 @@ def every(connection: Connection) -> list[Task]:
 
 
 def outcome(connection: Connection, task_id: str) -> Outcome | None:
+    """How the task's sandbox ended, patch included; None until it is stored, and where there never was one."""
     row = connection.execute(select(r.outcome, r.patch).where(r.task_id == clean(task_id))).one_or_none()
     return None if row is None else outcome_of(row.outcome, row.patch)
 
 
 def patch(connection: Connection, task_id: str) -> bytes | None:
+    """The whole patch; None as for ``outcome``, and where there is no patch in it."""
     return connection.execute(select(r.patch).where(r.task_id == clean(task_id))).scalar_one_or_none()
 
 

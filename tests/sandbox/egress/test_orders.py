@@ -99,9 +99,10 @@ async def test_an_order_that_came_with_the_first_line_is_obeyed_at_once(pipe: tu
     """Nothing may come after it that would wake the reader."""
     dropped: list[None] = []
     loop = asyncio.get_running_loop()
-    with open(os.devnull, "wb") as log:
-        Orders(loop, pipe[0], DROP, drop_fetch=lambda: dropped.append(None), journal=Journal(log.fileno()))
-        loop.remove_reader(pipe[0])
+    log = os.open(os.devnull, os.O_WRONLY)
+    Orders(loop, pipe[0], DROP, drop_fetch=lambda: dropped.append(None), journal=Journal(log))
+    loop.remove_reader(pipe[0])
+    os.close(log)
     assert len(dropped) == 1
 
 
