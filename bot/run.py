@@ -16,6 +16,7 @@ from typing import Final
 from bot.bundle import NotARepository, bundle_head, uncommitted
 from bot.config import ConfigError, for_run
 from bot.interrupts import Interrupts, interrupts
+from bot.run_left import Run, alive, left
 from bot.run_words import Say, printable, stderr_teller, summary, working
 from bot.verdict_words import counted
 from sandbox import (
@@ -82,7 +83,7 @@ async def run(
     handle, task = Handle(name=name), asyncio.current_task()
     if task is None:
         raise RuntimeError("run must be awaited in a task: an interrupt cancels it")
-    with interrupts(task.cancel) as signals:
+    with interrupts(task.cancel) as signals, alive(runs(settings), name) as living:
         try:
             say("preparing the workspace and fetching the repository")
             await sandbox.prepare(job, Secrets())
@@ -91,13 +92,27 @@ async def run(
             await _watch(sandbox, handle, say, signals)
             return await sandbox.outcome(handle)
         finally:
-            await _remove(sandbox, handle, say)
+            await _remove(sandbox, handle, living, say)
 
 
-async def _remove(sandbox: Sandbox, handle: Handle, say: Say) -> None:
-    """What cannot be removed now must not hide why the task failed; the next run's sandbox does not depend on it."""
+def runs(settings: Settings) -> Path:
+    """Where living runs hold their locks; another instance's sandboxes could not be found from here."""
+    return settings.state_dir / "runs" / settings.instance
+
+
+async def tidy(sandbox: Sandbox, settings: Settings, say: Say) -> None:
+    """Remove what runs that were killed have left: agents of theirs may still work, and cost."""
+    for name in left(runs(settings)):
+        say(f"removing the sandbox {name} of a run that was killed")
+        with alive(runs(settings), name) as living:
+            await _remove(sandbox, Handle(name=name), living, say)
+
+
+async def _remove(sandbox: Sandbox, handle: Handle, living: Run, say: Say) -> None:
+    """What cannot be removed now must not hide why the task failed; the next run tries again."""
     try:
         await sandbox.remove(handle)
+        living.tidied()
     except Unreachable as error:
         say(f"warning: not everything of the sandbox {handle.name} could be removed: {printable(str(error))}")
 
@@ -130,6 +145,7 @@ async def main(
     source = source_of(repo, ref)
     if source.bundle is not None and (left_out := uncommitted(Path(repo))):
         say(f"warning: the agent starts from HEAD and does not see {counted(len(left_out), 'uncommitted path')}")
+    await tidy(sandbox, settings, say)
     try:
         outcome = await run(sandbox, settings, prompt=prompt, source=source, model=model, say=say)
     except PrepareFailed as failed:

@@ -13,7 +13,8 @@ from typing import IO
 import pytest
 
 from bot.bundle import NotARepository
-from bot.run import CHANGED, FAILED, INTERRUPTED, NO_CHANGE, exit_status, main, run, source_of
+from bot.run import CHANGED, FAILED, INTERRUPTED, NO_CHANGE, exit_status, main, run, runs, source_of
+from bot.run_left import alive
 from bot.run_words import printable, summary
 from sandbox import (
     Changes,
@@ -147,6 +148,16 @@ async def test_the_sandbox_is_removed_when_a_polite_kill_comes_during_the_fetch(
     world = Scripted(None, slow=True)
     assert await asyncio.wait_for(whole(world, tmp_path), 10) == INTERRUPTED
     assert world.asked == ["prepare", "remove"]
+
+
+async def test_the_sandbox_of_a_run_that_was_killed_is_removed_by_the_next(tmp_path: Path) -> None:
+    with alive(runs(Settings(state_dir=tmp_path)), "run-killed"):
+        pass
+    world = Scripted(outcome())
+    for expected in (["remove", "prepare", "start", "wait", "remove"], ["prepare", "start", "wait", "remove"]):
+        world.asked.clear()
+        assert await whole(world, tmp_path) == NO_CHANGE
+        assert world.asked == expected
 
 
 @pytest.fixture
