@@ -203,6 +203,8 @@ class Egress:
 
     @closed
     def error(self, flow: http.HTTPFlow) -> None:
+        if (allowed := self._allowed.get(flow.id)) is not None:
+            self._refusals.failed(flow, allowed.upstream)
         self._end(flow, framed=False)
 
     def _end(self, flow: http.HTTPFlow, *, framed: bool) -> None:

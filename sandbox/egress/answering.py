@@ -17,7 +17,9 @@ def unwanted(response: http.Response) -> str:
         return "wanted to change the protocol, which is not possible from this sandbox"
     if 300 <= response.status_code < 400:
         return "answered with a redirect, which is not followed from this sandbox"
-    if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    transfer = response.headers.get("transfer-encoding", "chunked").strip().lower()  # "gzip, chunked" is one too
+    if encoding not in ("", "identity") or transfer != "chunked":
         return "encoded its answer although it was asked not to, so it cannot be checked for secrets"
     return ""
 
@@ -25,7 +27,7 @@ def unwanted(response: http.Response) -> str:
 def clean(response: http.Response, listener: str, scrubber: Scrubber) -> None:
     """The head of a response as the client gets to see it."""
     response.headers = http.Headers(
-        [(name, scrubber.whole(value)) for name, value in headers.answered(response.headers.fields)]
+        [(scrubber.whole(name), scrubber.whole(value)) for name, value in headers.answered(response.headers.fields)]
     )
     response.data.reason = scrubber.whole(response.data.reason)
     if listener == "git" and response.status_code == 401:

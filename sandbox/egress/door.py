@@ -60,6 +60,7 @@ class Door:
         self._in_request = False
         self._answering = False
         self._refused = False
+        self._muted = False
         self._closed = False
 
     def head_seen(self) -> None:
@@ -80,6 +81,13 @@ class Door:
         elif not self._closed and not self._refused:
             self._refused = True
             self._writer.write(refusal(status, reason, head=head))
+
+    def fail(self, status: int, reason: str) -> None:
+        """As ``refuse``; but of an answer that has begun, what was written still goes out, and nothing after it."""
+        if self._answering:
+            self._muted = True
+        else:
+            self.refuse(status, reason)
 
     def cut(self) -> None:
         """Close without a word, in the middle of whatever it is."""
@@ -103,7 +111,7 @@ class Door:
         return data
 
     def write(self, data: bytes) -> None:
-        if not self._refused and not self._closed:
+        if not self._refused and not self._muted and not self._closed:
             self._answering = True
             self._writer.write(data)
 

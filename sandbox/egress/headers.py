@@ -19,7 +19,7 @@ _TRAVELS = {
     "git": re.compile(_BOTH + rb"|git-protocol|pragma|cache-control"),
 }
 # The second net: a name on the list above that still sounds like a credential stays here.
-_CREDENTIAL = re.compile(rb"auth(?!or)|api-?key|token|secret|cookie|passw|credential|signature")
+_CREDENTIAL = re.compile(rb"auth|api-?key|token|secret|cookie|passw|credential|signature")
 # They would send the client elsewhere, keep something for a next task, or ask it for what it has not.
 _RESPONSE_STAYS = re.compile(
     rb"set-cookie2?|www-authenticate|proxy-.*|location|refresh|alt-svc|upgrade|keep-alive|trailer|clear-site-data"
@@ -38,8 +38,18 @@ def sent(listener: str, fields: Iterable[tuple[bytes, bytes]], host: str) -> Fie
         if travels.fullmatch(lower) and not _CREDENTIAL.search(lower) and _plain(value):
             if lower == b"expect" and value.lower() != b"100-continue":
                 continue
-            kept.append((lower, value))
+            kept.append((lower, _framing(lower, value)))
     return tuple(kept)
+
+
+def _framing(lower: bytes, value: bytes) -> bytes:
+    """How long the body is, in one spelling: ``CHUNKED`` is a body to one server and none to the next, which would
+    then read the body as requests. Raises ``ValueError`` for what cannot be spelled so."""
+    if lower == b"content-length":
+        return b"%d" % int(value)
+    if lower == b"transfer-encoding" and value.lower() != b"chunked":
+        raise ValueError("the body is coded in another way")
+    return b"chunked" if lower == b"transfer-encoding" else value
 
 
 def _plain(value: bytes) -> bool:

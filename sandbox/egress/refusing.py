@@ -52,6 +52,12 @@ class Refusals:
         if (door := self._doors.get(name)) is not None:
             door.refuse(502, reason)
 
+    def failed(self, flow: http.HTTPFlow, upstream: Upstream) -> None:
+        """An exchange that was allowed and broke. mitmproxy's own page would quote what the upstream sent, and with it
+        whatever that echoes: it must not go out."""
+        if (door := self.door(flow)) is not None:
+            door.fail(502, f"{upstream.host} could not be reached, or did not answer as HTTP/1.1 demands")
+
     def _say(self, listener: str, method: str, host: str, path: str, reason: str, status: int) -> None:
         self._journal.verdict(
             allowed=False, listener=listener, method=method, host=host, path=path, reason=reason, status=status

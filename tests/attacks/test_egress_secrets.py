@@ -131,11 +131,14 @@ def test_c05_a_secret_that_an_upstream_echoes_is_masked(egress: Egress, model: S
     assert b"set-cookie" not in answers[0].data.lower()
 
 
-def test_c05_an_encoded_answer_cannot_be_searched_so_it_is_refused(egress: Egress, model: StandIn) -> None:
+@pytest.mark.parametrize("how", ["content-encoding: gzip", "transfer-encoding: gzip, chunked"])
+def test_c05_an_encoded_answer_cannot_be_searched_so_it_is_refused(egress: Egress, model: StandIn, how: str) -> None:
     def zipped(request: Arrived, send: Send) -> None:
         body = gzip.compress(request.header("x-api-key")[0].encode())
-        head = b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: %d\r\n\r\n" % len(body)
-        send(head + body)
+        if "chunked" in how:
+            send(b"HTTP/1.1 200 OK\r\n%s\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (how.encode(), len(body), body))
+        else:
+            send(b"HTTP/1.1 200 OK\r\n%s\r\ncontent-length: %d\r\n\r\n%s" % (how.encode(), len(body), body))
 
     model.forget()
     model.answering = zipped
@@ -143,6 +146,49 @@ def test_c05_an_encoded_answer_cannot_be_searched_so_it_is_refused(egress: Egres
     assert model.requests[0].header("accept-encoding") == ["identity"]
     assert answer.status == 502
     assert b"\x1f\x8b" not in answer.data
+
+
+def test_c05_a_secret_in_a_headers_name_or_cut_off_at_the_end_is_masked(egress: Egress, model: StandIn) -> None:
+    def echo(request: Arrived, send: Send) -> None:
+        key = request.header("x-api-key")[0].encode()
+        send(b"HTTP/1.1 200 OK\r\n%s: 1\r\ncontent-length: %d\r\n\r\n%s" % (key, len(key) - 1, key[:-1]))
+
+    model.forget()
+    model.answering = echo
+    answer = egress.say(post("/v1/messages"))
+    assert answer.status == 200
+    assert MODEL_KEY[:12].encode() not in answer.data
+
+
+NO_HTTP = {
+    "status line": b"%s\r\n\r\n",
+    "status": b"HTTP/1.1 abc %s\r\n\r\n",
+    "version": b"HTTP/%s 200 OK\r\ncontent-length: 0\r\n\r\n",
+    "header": b"HTTP/1.1 200 OK\r\n%s\r\n\r\n",
+    "header's name": b"HTTP/1.1 200 OK\r\n%s : x\r\n\r\n",
+    "length": b"HTTP/1.1 200 OK\r\ncontent-length: %s\r\n\r\n",
+    "transfer coding": b"HTTP/1.1 200 OK\r\ntransfer-encoding: %s\r\n\r\n",
+    "chunk": b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n%s\r\n",
+}
+
+
+@pytest.mark.parametrize("expect", [(), ("expect: 100-continue",)], ids=["plain", "expecting"])
+def test_c05_an_upstream_that_echoes_where_no_http_is_quoted_by_nobody(
+    egress: Egress, model: StandIn, expect: tuple[str, ...]
+) -> None:
+    """mitmproxy answers an upstream's nonsense with a page that quotes it."""
+    for where, nonsense in NO_HTTP.items():
+
+        def echo(request: Arrived, send: Send, form: bytes = nonsense) -> None:
+            send(form % request.header("x-api-key")[0].encode())
+            raise OSError  # hang up
+
+        model.forget()
+        model.answering = echo
+        answer = egress.say(post("/v1/messages", b"{}", *expect), until=b"never")
+        assert len(model.requests) == 1, where
+        assert answer.error == "", where
+        assert MODEL_KEY.encode() not in answer.data, where
 
 
 def test_c14_no_secret_in_the_log_after_everything_has_failed(egress: Egress, model: StandIn, git: StandIn) -> None:

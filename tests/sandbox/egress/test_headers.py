@@ -17,6 +17,7 @@ PAIR = base64.b64encode(f"x-access-token:{TOKEN}".encode())
     [
         "Authorization", "x-api-key", "X-Goog-Api-Key", "api-key", "Cookie", "Proxy-Authorization",
         "cf-aig-authorization", "anthropic-api-key", "x-anthropic-token", "x-stainless-secret",
+        "x-anthropic-authorization", "anthropic-authorization", "x-claude-author",
         "X-HTTP-Method-Override", "X-Forwarded-For", "Forwarded", "Connection", "Upgrade", "TE", "Host",
         "Accept-Encoding", "Transfer-Encoding ", "X-Original-URL",
     ],
@@ -38,6 +39,25 @@ def test_what_the_clients_need_travels() -> None:
 @pytest.mark.parametrize("value", [b"a\r\n b", b"a\nb", b"a\x00b", b"\x7f"])
 def test_a_value_that_servers_read_differently_stays(value: bytes) -> None:
     assert len(sent("model", [(b"user-agent", value)], "up.test")) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "spelled"),
+    [
+        (b"Transfer-Encoding", b"CHUNKED", b"chunked"),
+        (b"transfer-encoding", b"chunked", b"chunked"),
+        (b"Content-Length", b"007", b"7"),
+    ],
+)
+def test_e22_the_length_of_a_body_is_told_in_one_spelling(name: bytes, value: bytes, spelled: bytes) -> None:
+    """An upstream that knows ``chunked`` in lower case only would take the body for further requests, with our key."""
+    assert sent("model", [(name, value)], "up.test")[2:] == ((name.lower(), spelled),)
+
+
+@pytest.mark.parametrize(("name", "value"), [(b"transfer-encoding", b"gzip, chunked"), (b"content-length", b"x")])
+def test_e22_a_length_that_has_no_such_spelling_is_an_error_and_so_a_refusal(name: bytes, value: bytes) -> None:
+    with pytest.raises(ValueError, match=r"coded in another way|invalid literal"):
+        sent("model", [(name, value)], "up.test")
 
 
 def test_only_the_one_known_expectation_travels() -> None:

@@ -36,8 +36,15 @@ def test_b100_only_what_could_begin_a_secret_waits() -> None:
 
 def test_what_waits_at_the_end_is_given_out() -> None:
     scrubber = Scrubber(SECRETS)
-    assert scrubber.feed(b"sk-ant-012345678") == b""
-    assert scrubber.finish() == b"sk-ant-012345678"
+    assert scrubber.feed(b"sk-ant-") == b""
+    assert scrubber.finish() == b"sk-ant-"
+    assert scrubber.finish() == b""
+
+
+def test_c05_a_secret_that_is_cut_off_by_the_end_is_masked_as_far_as_it_came() -> None:
+    scrubber = Scrubber(SECRETS)
+    assert scrubber.feed(b"key: sk-ant-012345678") == b"key: "
+    assert scrubber.finish() == b"*" * 16
     assert scrubber.finish() == b""
 
 
