@@ -24,6 +24,7 @@ from sandbox.opening import open_context
 from sandbox.prepare import prepare
 from sandbox.settings import Settings
 from sandbox.state import Killed, Started
+from sandbox.turns import Turns
 from sandbox.verdict import Kill
 from sandbox.watch import Watch
 
@@ -54,8 +55,15 @@ class Service:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._watch = Watch(context)
+        # Callers for one sandbox are asked to come one at a time. Two that do not would remove each other's half-made
+        # things, or read one work tree twice: they wait here. Looking and cancelling never wait.
+        self._turns = Turns()
 
     async def prepare(self, job: Job, secrets: Secrets) -> Handle:
+        async with self._turns.of(job.name):
+            return await self._prepare(job, secrets)
+
+    async def _prepare(self, job: Job, secrets: Secrets) -> Handle:
         context, handle = self._context, Handle(name=job.name)
         if await self._is_ready(job.name):
             return handle
@@ -85,7 +93,11 @@ class Service:
             _log.warning("%s: not everything could be removed, the next prepare or remove will: %s", name, error)
 
     async def start(self, handle: Handle) -> None:
-        context, name = self._context, handle.name
+        async with self._turns.of(handle.name):
+            await self._start(handle.name)
+
+    async def _start(self, name: str) -> None:
+        context = self._context
         state = context.state(name)
         look = await self._agent(name)
         if look is None or look.started or await self._disk(state.killed) is not None:
@@ -156,6 +168,10 @@ class Service:
                 await asyncio.sleep(step)
 
     async def outcome(self, handle: Handle) -> Outcome:
+        async with self._turns.of(handle.name):
+            return await self._outcome(handle)
+
+    async def _outcome(self, handle: Handle) -> Outcome:
         context, name = self._context, handle.name
         state = context.state(name)
         if (stored := await self._disk(state.outcome)) is not None:
@@ -192,8 +208,9 @@ class Service:
         _log.info("%s: ended (%s)", name, held.reason)
 
     async def remove(self, handle: Handle) -> None:
-        self._watch.forget(handle.name)
-        await clear(self._context, handle.name)
+        async with self._turns.of(handle.name):
+            self._watch.forget(handle.name)
+            await clear(self._context, handle.name)
 
     async def handles(self) -> tuple[Handle, ...]:
         return tuple(Handle(name=name) for name in sorted(await everyone(self._context)))

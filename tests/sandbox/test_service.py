@@ -28,6 +28,7 @@ from sandbox import (
     Unreachable,
     open_sandbox,
 )
+from sandbox.background import spawn
 from sandbox.service import Service, open_local
 from sandbox.state import Killed, StateDir
 from sandbox.verdict import Kill
@@ -144,6 +145,30 @@ async def test_every_call_may_be_repeated(bench: Bench) -> None:
         assert (await service.outcome(bench.handle)).reason is Reason.CANCELLED
         await service.start(bench.handle)
         assert (await service.status(bench.handle)).phase is Phase.EXITED
+
+
+async def test_two_callers_at_once_do_not_remove_each_others_work(bench: Bench) -> None:
+    async with bench.service() as service:
+        job = bench.job()
+        assert await asyncio.gather(*(service.prepare(job, Secrets()) for _ in range(2))) == [bench.handle] * 2
+        await asyncio.gather(*(service.start(bench.handle) for _ in range(2)))
+        await service.wait(bench.handle, BOUND)
+        one, other = await asyncio.gather(*(service.outcome(bench.handle) for _ in range(2)))
+        assert one == other
+        assert (one.state, len(patch(one)) > 0) == (State.SUCCEEDED, True)
+        await asyncio.gather(*(service.remove(bench.handle) for _ in range(2)))
+        assert await service.handles() == ()
+
+
+async def test_a_removal_during_the_preparation_leaves_nothing(bench: Bench) -> None:
+    async with bench.service() as service:
+        preparing = spawn(service.prepare(bench.job(), Secrets()), name="prepare")
+        async with asyncio.timeout(BOUND):
+            while not await service.handles():  # noqa: ASYNC110 - a fact of the engine
+                await asyncio.sleep(0.05)
+        await service.remove(bench.handle)
+        assert await preparing == bench.handle
+        assert await service.handles() == ()
 
 
 async def test_an_end_is_told_at_once(bench: Bench) -> None:
