@@ -229,13 +229,14 @@ async def serving(
 
 
 def _make_state_dir(config: Config) -> None:
-    if not config.state_dir.is_dir():
-        make = f"install -d -m 0700 -o USER {config.state_dir}"
-        raise ConfigError(f"GOFER_STATE_DIR: the directory is not there: {config.state_dir}; as root: {make}")
+    make = f"as root: install -d -m 0700 -o USER {config.state_dir}"
     try:
+        if not config.state_dir.is_dir():
+            raise ConfigError(f"GOFER_STATE_DIR: the directory is not there: {config.state_dir}; {make}")
         (config.state_dir / "sandboxes").mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise ConfigError(f"GOFER_STATE_DIR: {config.state_dir} is not writable: {error.strerror}") from None
+        words = f"GOFER_STATE_DIR: {config.state_dir} is not writable for this user: {error.strerror}"
+        raise ConfigError(f"{words}; {make}") from None
 
 
 def _session(config: Config) -> aiohttp.ClientSession:

@@ -61,7 +61,14 @@ def make_engine(url: URL) -> Engine:
 def must_exist(url: str) -> None:
     """Raises ``StoreError`` where the SQLite file is not there: who only reads should not make one."""
     parsed = parse_url(url)
-    if parsed.get_backend_name() == "sqlite" and not (path := Path(str(parsed.database)).absolute()).exists():
+    if parsed.get_backend_name() != "sqlite":
+        return
+    path = Path(str(parsed.database)).absolute()
+    try:
+        there = path.exists()
+    except OSError as error:  # most likely another user's
+        raise StoreError(f"{path} cannot be looked at ({error.strerror}); ask as the server's user") from None
+    if not there:
         raise StoreError(
             f"there is no database at {path}; set GOFER_STATE_DIR or GOFER_DATABASE_URL as the server has it"
         )

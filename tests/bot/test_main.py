@@ -64,6 +64,15 @@ def test_w04_serve_without_or_with_a_guessable_webhook_secret_does_not_start(sec
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("command", [("patch", "x"), ("run", "--repo", ".", "x")])
+def test_a_state_directory_that_cannot_be_looked_at_is_one_line(command: tuple[str, ...]) -> None:
+    """Another user's gives EACCES; for root, who may look anywhere, a name that is too long stands in for it."""
+    done = gofer(*command, GOFER_STATE_DIR="/tmp/" + 300 * "x", GOFER_MODEL_KEY="k")
+    assert done.returncode == 2
+    assert done.stderr.count(b"\n") == 1
+    assert b"Traceback" not in done.stderr
+
+
 async def test_serve_that_finds_a_mistake_later_says_so_in_one_line(tmp_path: Path) -> None:
     local = LocalGitHub(tmp_path)
     done = gofer(
