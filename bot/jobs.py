@@ -34,6 +34,11 @@ def job_for(task_id: str, request: Request, *, github_url: str, model: str, limi
     )
 
 
+def fetched_from(job: Job, github_url: str, owner: str, name: str) -> Job:
+    """The same job for the repository under another name."""
+    return job.model_copy(update={"source": Source(url=f"{github_url}/{owner}/{name}")})
+
+
 def ending_of(outcome: Outcome) -> Ending:
     """One word for the database. "Changed" is what the patch says, never what the agent says."""
     if outcome.state is State.LOST:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bot import jobs
 from bot.comments import fetching
-from bot.github import GitHubRefused
+from bot.github import GitHubRefused, GitHubUnavailable
 from bot.steps import talk
 from bot.steps.admit import permission, refuse
 from bot.steps.intervals import past
 from bot.steps.world import World, where_of
 from bot.store import Task
 from bot.tasks import TaskState
-from sandbox import Outcome, PrepareFailed, Reason, Secrets
+from sandbox import Handle, Job, Outcome, PrepareFailed, Reason, Secrets
 
 # Seconds in the queue after which the asker's permission is asked for again: it may have been taken away meanwhile.
 PERMISSION_HOLDS = 60.0
@@ -45,7 +45,7 @@ async def prepare(world: World, task: Task) -> Task:
         words = f"GitHub gives no token for this repository ({error})."
         return await _failed(world, task, Reason.FETCH_FAILED, words)
     try:
-        handle = await world.sandbox.prepare(job, Secrets(fetch_token=token.token))
+        handle = await _prepared(world, task, job, Secrets(fetch_token=token.token))
     except PrepareFailed as error:
         return await _failed(world, task, error.reason, str(error))
     finally:
@@ -54,6 +54,28 @@ async def prepare(world: World, task: Task) -> Task:
     task = await world.store.move(task, TaskState.RUNNING)
     await world.sandbox.start(handle)
     return task
+
+
+async def _prepared(world: World, task: Task, job: Job, secrets: Secrets) -> Handle:
+    """Where nothing could be fetched, once more under the name that the repository may have got since it was asked for:
+    GitHub leads from the old name to the new one, and the sandbox follows no one anywhere. Raises ``PrepareFailed``."""
+    try:
+        return await world.sandbox.prepare(job, secrets)
+    except PrepareFailed as error:
+        moved = await _under_its_new_name(world, task, job) if error.reason is Reason.FETCH_FAILED else None
+        if moved is None:
+            raise
+    return await world.sandbox.prepare(moved, secrets)
+
+
+async def _under_its_new_name(world: World, task: Task, job: Job) -> Job | None:
+    """None: it has the same name still, is not served under the other, or GitHub does not say."""
+    try:
+        now = await world.github.repository(where_of(task))
+    except (GitHubRefused, GitHubUnavailable):
+        return None
+    moved = jobs.fetched_from(job, world.rules.github_url, now.owner, now.name)
+    return moved if moved != job and world.rules.served.serves(now.owner, now.name) else None
 
 
 async def _failed(world: World, task: Task, reason: Reason, words: str) -> Task:

@@ -16,6 +16,7 @@ from sandbox import (
     Job,
     Outcome,
     Phase,
+    PrepareFailed,
     Progress,
     Reason,
     Secrets,
@@ -57,6 +58,8 @@ class FakeSandbox:
     trouble: dict[str, Exception] = field(default_factory=dict)
     hang: set[str] = field(default_factory=set)
     tokens: list[str] = field(default_factory=list)
+    gone: set[str] = field(default_factory=set)
+    """URLs that nothing can be fetched from."""
     running_at_most: int = 0
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -80,6 +83,8 @@ class FakeSandbox:
 
     async def prepare(self, job: Job, secrets: Secrets) -> Handle:
         await self._called("prepare", job.name)
+        if job.source.url in self.gone:
+            raise PrepareFailed(Reason.FETCH_FAILED, "The repository could not be fetched.")
         if secrets.fetch_token is not None:
             self.tokens.append(secrets.fetch_token.get_secret_value())
         self.boxes.setdefault(job.name, Box(job))

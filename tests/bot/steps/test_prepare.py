@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from bot.demo.github import Failure
 from bot.steps.prepare import ATTEMPTS
 from bot.store import Caps
 from sandbox import PrepareFailed, Reason, Unreachable
@@ -126,3 +129,32 @@ async def test_task_that_kills_the_server_each_time_is_given_up_in_words(stage: 
     assert (await stage.the_task()).ending == "failed"
     (said,) = stage.said
     assert "stopped every time" in said
+
+
+async def test_a13_repository_that_was_renamed_meanwhile_is_fetched_under_its_new_name(stage: Stage) -> None:
+    stage.sandbox.automatic = None
+    await stage.ask()
+    stage.sandbox.gone.add(f"{stage.local.git_url}/octo/repo")
+    stage.local.rename(stage.repository, "renamed")
+    await stage.until(lambda: stage.sandbox.counts()["wait"] == 1)
+    (box,) = stage.sandbox.boxes.values()
+    assert box.job.source.url == f"{stage.local.git_url}/octo/renamed"
+    assert stage.sandbox.counts()["prepare"] == 2
+
+
+@pytest.mark.parametrize("why", ["same name", "not served", "github is down"])
+async def test_a13_repository_that_cannot_be_fetched_is_tried_under_no_other_name(stage: Stage, why: str) -> None:
+    await stage.ask()
+    stage.sandbox.gone.add(f"{stage.local.git_url}/octo/repo")
+    stage.sandbox.hang.add("prepare")
+    await stage.until(lambda: stage.sandbox.counts()["prepare"] == 1)
+    if why == "not served":
+        stage.local.rename(stage.repository, "renamed")
+        stage.repository.owner = stage.local.add_user("stranger")
+    if why == "github is down":
+        stage.local.fail(Failure("repos/get", 503, times=1))
+    stage.sandbox.hang.clear()
+    stage.sandbox.changed.set()
+    await stage.settle()
+    assert stage.sandbox.counts()["prepare"] == 1
+    assert (await stage.tasks())[0].ending in {"failed", "undeliverable"}
