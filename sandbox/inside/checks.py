@@ -60,3 +60,11 @@ def rules(found: Mapping[bytes, Found]) -> None:
 def submodules(files: Collection[bytes]) -> None:
     if files:
         raise Refused(f"files were written into a submodule, which a patch cannot carry: {examples(files)}")
+
+
+def known_again(unknown: Collection[bytes]) -> None:
+    if unknown:
+        raise Refused(
+            "git apply would not take a patch of what the base commit holds in another form than its own attributes"
+            f" ($Id$, encoding) ask for: {examples(unknown)}"
+        )

@@ -101,6 +101,7 @@ def _patch(view: View, limits: Limits, header: dict[str, object]) -> bytes:
     settled, converted = _settle(difference, view)
     converted |= staging.converted(view.place.tracked, new.taken)
     entries, made = _make(view, settled, new.taken, found, converted, limits)
+    checks.known_again(_unknown_again(view, settled))
     header["files"] = [entry.header() for entry in entries]
     links = {entry.path: _target(view.root, entry.path) for entry in entries if entry.new_mode == manifest.SYMLINK}
     gone = {path for path in view.gitlinks if not _is_folder(view.root, path)}
@@ -139,6 +140,18 @@ def _make(
     made = patch.text(place.plain, place.base, staged, limits.patch_bytes)
     patch.prove(place.beside("index.proof", place.folder / "empty"), place.base, staged, made)
     return entries, made
+
+
+def _unknown_again(view: View, settled: Agreement) -> set[bytes]:
+    """Files of the base that a checkout gives in a form in which `git apply` would not find what the patch changes."""
+    touched = settled.modified | settled.deleted
+    risky = {path for path, by in staging.converted(view.place.tracked, touched).items() if by & staging.APPLIED}
+    if not risky:
+        return set()
+    checks.sizes(risky, {path: manifest.Found(view.before[path].mode, view.before[path].size) for path in risky})
+    folder = view.place.folder / "checkout"
+    folder.mkdir()
+    return staging.unknown_again(view.place.beside("index.checkout", folder), view.place.base, risky)
 
 
 def _settle(difference: manifest.Difference, view: View) -> tuple[Agreement, dict[bytes, set[str]]]:

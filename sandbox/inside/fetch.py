@@ -129,7 +129,7 @@ def _head(git: Git, wanted: Wanted) -> str:
     except TooSlow:
         raise
     except GitFailed as error:
-        raise Failed("the repository is empty: it has no commit to start from") from error
+        raise Failed("the repository is empty, or its default branch is not there: no commit to start from") from error
     if wanted.commit and base != wanted.commit:
         raise Failed(f"the git host sent the commit {base} instead of {wanted.commit}")
     return base
@@ -140,7 +140,7 @@ def _branch(git: Git, wanted: Wanted) -> str:
     if wanted.ref or wanted.commit:
         return branch_of(wanted.ref)
     try:
-        return git.run("symbolic-ref", "--short", "HEAD").out.decode().strip()
+        return branch_of(git.run("symbolic-ref", "HEAD").out.decode().strip())
     except TooSlow:
         raise
     except GitFailed:  # the host's HEAD is detached

@@ -10,6 +10,8 @@ from sandbox.inside.names import shown
 
 GITLINK = "160000"
 # Attributes of the base under which the bytes of a checked-out file differ from those of its blob.
+# Conversions that `git apply` does on the file it patches; for line endings it looks at the patch instead.
+APPLIED = frozenset({"ident", "working-tree-encoding"})
 CONVERSIONS = ("text", "eol", "crlf", "ident", "working-tree-encoding", "filter")
 
 
@@ -52,6 +54,17 @@ def converted(git: Git, paths: Iterable[bytes]) -> dict[bytes, set[str]]:
         if value not in {b"unspecified", b"unset"}:
             found.setdefault(path, set()).add(name.decode())
     return found
+
+
+def unknown_again(git: Git, base: str, paths: Iterable[bytes]) -> set[bytes]:
+    """Those of the base's paths that Git takes for changed right after it has checked them out: their blobs are not
+    what the base's own attributes make of them. ``git``: with an empty folder as its work tree, which is filled."""
+    wanted = set(paths)
+    if not wanted:
+        return set()
+    git.run("read-tree", base)
+    git.run("checkout-index", "-q", "-z", "--stdin", stdin=nul(wanted))
+    return changed(git) & wanted
 
 
 def stage(git: Git, deleted: Iterable[bytes], written: Iterable[bytes]) -> str:

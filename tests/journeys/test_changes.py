@@ -219,6 +219,12 @@ ROWS = {
     "lfs_pointer_replaced": Row(
         "echo real content > asset.big", {"asset.big": "modified"}, base="attributes", note="Git LFS"
     ),
+    "never_normalised_line_endings_edited": Row(
+        "printf 'three\\r\\n' >> a.txt; rm b.bat",
+        {"a.txt": "modified", "b.bat": "deleted"},
+        base="unnormalised",
+        expanded=(b"a.txt",),
+    ),
     "never_normalised_base_untouched": Row("echo x >> c.md", {"c.md": "modified"}, base="unnormalised"),
     "repository_made_in_a_tracked_directory": Row(
         "git init -q src; echo x >> src/app.py; echo y > src/new.py; cd src; git add -A",
@@ -240,6 +246,8 @@ REFUSALS = {
     "files_inside_a_submodule": ("echo x > sub/x", "submodule", "submodule"),
     "submodule_replaced_by_a_file": ("rmdir sub; echo x > sub", "submodule", "submodule"),
     "tracked_file_replaced_by_a_pipe": ("rm README.md; mkfifo README.md", "plain", "pipe"),
+    "ident_that_was_never_normalised": ("echo more >> old.id", "unnormalised", "git apply would not take"),
+    "ident_that_was_never_normalised_and_goes": ("rm old.id", "unnormalised", "git apply would not take"),
     "name_that_git_does_not_store": ("mkdir .GIT; echo x > .GIT/config", "plain", "Git cannot store"),
 }
 

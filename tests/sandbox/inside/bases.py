@@ -55,8 +55,9 @@ ATTRIBUTES: dict[bytes, bytes] = {
     b"raw.bin": b"text marked as binary\n",
 }
 UNNORMALISED: dict[bytes, bytes] = {
-    b".gitattributes": b"*.txt text\n*.bat eol=crlf\n",
+    b".gitattributes": b"*.txt text\n*.bat eol=crlf\n*.id ident\n",
     b"a.txt": b"one\r\ntwo\r\n",
+    b"old.id": b"$Id: as another system left it $\nline\n",
     b"b.bat": b"one\r\ntwo\r\n",
     b"c.md": b"fine\n",
 }

@@ -153,6 +153,24 @@ def test_empty_repository_is_told(host: GitHost, tmp_path: Path) -> None:
         fetched(wanted(host), tmp_path)
 
 
+def test_a_default_branch_that_is_not_there_is_told(host: GitHost, tmp_path: Path) -> None:
+    git(repository(host), "symbolic-ref", "HEAD", "refs/heads/gone")
+    with pytest.raises(Failed, match="default branch is not there"):
+        fetched(wanted(host), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["HEAD", "-x", "refs/heads/x", "0" * 40, "a$(id)'\"b"])
+def test_g25_a_branch_of_any_name_is_checked_out_as_that_name(host: GitHost, tmp_path: Path, name: str) -> None:
+    bare = repository(host)
+    (bare / "refs/heads" / name).parent.mkdir(parents=True, exist_ok=True)
+    (bare / "refs/heads" / name).write_bytes(git(bare, "rev-parse", "refs/heads/main"))
+    (bare / "HEAD").write_text(f"ref: refs/heads/{name}\n")
+    for number, ref in enumerate((None, f"refs/heads/{name}")):
+        done, repo, _ = fetched(wanted(host, ref=ref), tmp_path / str(number))
+        assert done.branch == name
+        assert git(repo, "symbolic-ref", "HEAD").decode().strip() == f"refs/heads/{name}"
+
+
 def test_unknown_ref_is_told_with_gits_own_words(host: GitHost, tmp_path: Path) -> None:
     repository(host)
     with pytest.raises(GitFailed, match="Remote branch nope not found") as raised:
