@@ -9,8 +9,8 @@ from typing import Any
 
 from sandbox import Unreachable
 from sandbox.context import Context
-from sandbox.engine import Refused
-from sandbox.engines.names import images_volume, network
+from sandbox.engine import LABEL_INSTANCE, Refused
+from sandbox.engines.names import VOLUME_ROLES, images_volume, network
 from sandbox.helpers import HelperFailed, store
 from sandbox.job import NAME_PATTERN
 
@@ -62,9 +62,18 @@ async def _emptied(context: Context, sandbox: str) -> None:
     async def round_() -> None:
         found = await context.engine.find(context.settings.instance, sandbox)
         await asyncio.gather(*(context.engine.remove(item.name) for item in found.containers))
-        await asyncio.gather(*(context.engine.remove_volume(item.name) for item in found.volumes))
+        volumes = {item.name for item in found.volumes} | await _made_up(context, sandbox)
+        await asyncio.gather(*(context.engine.remove_volume(name) for name in volumes))
 
     await _while_in_use(round_)
+
+
+async def _made_up(context: Context, sandbox: str) -> set[str]:
+    """Volumes that the engine made by itself, without our labels, for a container that was made while its volumes
+    were being removed: no label leads to them, and they would be in the way of the next preparation."""
+    names = context.names(sandbox)
+    seen = await asyncio.gather(*(context.engine.volume(names.of(role)) for role in VOLUME_ROLES))
+    return {volume.name for volume in seen if volume is not None and LABEL_INSTANCE not in volume.labels}
 
 
 async def _while_in_use(work: Callable[[], Awaitable[None]]) -> None:

@@ -12,6 +12,7 @@ from sandbox.engine import LABEL_INSTANCE, LABEL_ROLE, LABEL_SANDBOX, Volume
 MIB = 2**20
 AGENT_UID = 65532
 EGRESS_UID = 65533
+VOLUME_ROLES = ("ws", "clean", "inputs", "sock-agent", "sock-fetch")
 SOCKET_VOLUME_BYTES = MIB  # three socket files; a tmpfs needs some size, this is the smallest round one
 
 

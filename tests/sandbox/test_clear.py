@@ -55,3 +55,19 @@ async def test_a_volume_that_somebody_keeps_is_told_and_found_again(
             docker_client.api.remove_container(held, force=True)
         await service.remove(bench.handle)
         assert await service.handles() == ()
+
+
+async def test_a_volume_that_the_engine_made_up_is_in_nobodys_way(
+    bench: Bench, docker_client: docker.DockerClient, images: Images
+) -> None:
+    """An engine makes a volume without labels for a container whose own was removed a moment before."""
+    name = bench.container("inputs")
+    async with bench.service() as service:
+        docker_client.volumes.create(name)
+        with pytest.raises(Unreachable, match="other options or labels"):
+            await service.prepare(bench.job(), Secrets())
+        assert name not in {volume.name for volume in docker_client.volumes.list()}
+        await service.prepare(bench.job(), Secrets())
+        somebody_elses = docker_client.volumes.create(f"{name}-x", labels={"gofer.instance": "somebody-else"})
+        await service.remove(bench.handle)
+        somebody_elses.remove()  # it was left alone
