@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from bot.config import Places, read
@@ -14,13 +15,26 @@ async def show_patch(task_id: str) -> int:
     must_exist(database)
     store = await Store.open(database)
     try:
-        task, patch = await store.task(task_id), await store.patch(task_id)
+        patch = await store.patch(task_id)
+        words = "" if patch is not None else await _why_not(store, task_id)
     finally:
         await store.close()
     if patch is None:
-        words = f"there is no task {task_id!r}" if task is None else f"task {task_id} has no patch ({task.state})"
         print(f"gofer: {words}", file=sys.stderr)
         return 1
-    sys.stdout.buffer.write(patch)
-    sys.stdout.buffer.flush()
+    try:
+        # Through a descriptor of our own, so that the interpreter does not try again at its end.
+        with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out:
+            out.write(patch)
+    except OSError as error:  # a full disk, a pipe that has ended
+        print(f"gofer: the patch could not be written whole: {error.strerror}", file=sys.stderr)
+        return 1
     return 0
+
+
+async def _why_not(store: Store, task_id: str) -> str:
+    try:
+        task = await store.task(task_id)
+    except ValueError:
+        return f"task {task_id} cannot be read; another version of Gofer may have written it"
+    return f"there is no task {task_id!r}" if task is None else f"task {task_id} has no patch ({task.state})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -135,6 +136,18 @@ async def test_patch_prints_the_stored_bytes_and_nothing_else(tmp_path: Path) ->
     task_id = await stored_task(tmp_path)
     done = gofer("patch", task_id, GOFER_STATE_DIR=str(tmp_path))
     assert (done.returncode, done.stdout, done.stderr) == (0, PATCH, b"")
+
+
+def test_patch_that_cannot_be_written_is_one_line_and_no_success(tmp_path: Path) -> None:
+    task_id = asyncio.run(stored_task(tmp_path))
+    environment = {"PATH": os.environ["PATH"], "GOFER_STATE_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "bot", "patch", task_id]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, stdout=full, stderr=subprocess.PIPE, check=False, timeout=60
+        )
+    assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
+    assert b"No space left" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["0000000000", "../../etc/passwd", "' OR 1=1 --"])
