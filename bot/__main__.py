@@ -69,10 +69,10 @@ def command_run(arguments: argparse.Namespace) -> int:
 
 def command_serve(_: argparse.Namespace) -> int:
     """Until SIGTERM or SIGINT."""
-    from bot.serve import serve
+    from bot.serve import leave, serve
 
     os.umask(0o077)  # prompts and patches of private repositories are in the database
-    return serve()
+    return leave(serve())
 
 
 def command_patch(arguments: argparse.Namespace) -> int:

@@ -35,6 +35,7 @@ REOPEN_SECONDS = 5.0
 # Seconds that each part of a stop may take; together with the runner's three they fit into the five of SIGTERM.
 CLOSE_CONNECTIONS_SECONDS = 0.5
 CLOSE_SECONDS = 0.6
+CLOSE_STORE_SECONDS = 0.5
 
 STUCK = "stuck"
 """The loop has not looked at the queue for a minute: the database hangs, most likely."""
@@ -225,7 +226,7 @@ async def serving(
             finally:
                 await server.stop()
     finally:
-        await store.close()
+        await store.close(CLOSE_STORE_SECONDS)
 
 
 def _make_state_dir(config: Config) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 import sys
+import threading
 
 from bot.app import Opener, StartError, serving
 from bot.config import Config, from_environment
@@ -13,6 +15,9 @@ from bot.logs import start_logging
 from sandbox import open_sandbox, spawn
 
 _log = logging.getLogger(__name__)
+
+# Seconds for threads that are done to end.
+LEAVE_SECONDS = 0.2
 
 
 def serve(config: Config | None = None, opener: Opener = open_sandbox) -> int:
@@ -26,6 +31,22 @@ def serve(config: Config | None = None, opener: Opener = open_sandbox) -> int:
         print(f"gofer: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def leave(status: int) -> int:
+    """``status``, or the end of the process at once, where a thread still hangs in the database.
+
+    The interpreter would wait for it. A transaction is whole or not there, so nothing is lost by not waiting.
+    """
+    main = threading.main_thread()
+    others = [thread for thread in threading.enumerate() if thread is not main and not thread.daemon]
+    for thread in others:
+        thread.join(LEAVE_SECONDS / len(others))
+    if any(thread.is_alive() for thread in others):
+        _log.warning("left without waiting for the database")
+        logging.shutdown()
+        os._exit(status)
+    return status
 
 
 async def _serve(config: Config, opener: Opener) -> None:

@@ -7,6 +7,7 @@ statement. After a method has returned, what it wrote is on the disk.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +25,8 @@ from bot.store.migrate import migrate
 from bot.store.rows import Task
 from bot.tasks import Ending, Request, TaskState
 from sandbox import Outcome
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -60,11 +63,18 @@ class Store:
             raise
         return store
 
-    async def close(self) -> None:
-        """Wait for writes under way, then let go of threads, connections and the worker's name."""
-        await self._adds.close()
-        await self._hop(self._let_go)
-        self._executor.shutdown(wait=False)
+    async def close(self, seconds: float | None = None) -> None:
+        """Wait for writes under way, then let go of threads, connections and the worker's name.
+
+        With ``seconds``, no longer than that: a transaction that hangs then is left to end with the process.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                await self._adds.close()
+                await self._hop(self._let_go)
+        except TimeoutError:
+            _log.warning("the database does not answer; what was not written by now is not written")
+        self._executor.shutdown(wait=False, cancel_futures=True)
 
     async def become_worker(self, worker: str) -> None:
         """Take the name ``worker``, and let go of all that a dead process of this name still holds.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -278,6 +279,31 @@ async def test_sigterm_ends_the_server_within_five_seconds_and_leaves_the_agent_
         (house.folder / "hold").unlink()
         await house.start()
         await house.check()
+
+
+async def test_sigterm_ends_the_server_within_five_seconds_while_the_database_hangs(
+    tmp_path: Path, nursery: Nursery
+) -> None:
+    async with a_house(tmp_path / "h", nursery) as house:
+        await house.at_work()
+        other = sqlite3.connect(house.folder / "gofer.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        assert await house.kill(signal.SIGTERM) < 5
+        other.execute("ROLLBACK")
+        other.close()
+        (house.folder / "hold").unlink()
+        await house.start()
+        await house.check()
+
+
+@pytest.mark.parametrize(("sleeps", "goes_on"), [(60.0, b""), (0.01, b"on")])
+def test_process_that_ends_waits_for_no_thread_that_hangs(sleeps: float, goes_on: bytes) -> None:
+    hang = f"threading.Thread(target=time.sleep, args=({sleeps},)).start()"
+    script = f"import sys, threading, time, bot.serve as s; {hang}; n = s.leave(7); print('on', end=''); sys.exit(n)"
+    began = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, timeout=50, check=False)
+    assert (done.returncode, done.stdout) == (7, goes_on)
+    assert time.monotonic() - began < 30
 
 
 async def test_b16_redelivery_after_a_restart_starts_nothing_again(tmp_path: Path, nursery: Nursery) -> None:
