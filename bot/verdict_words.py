@@ -41,7 +41,7 @@ def verdict(outcome: Outcome) -> Verdict:
         return Verdict(
             "lost",
             "❓ **Lost.** The sandbox ended without recording how: the machine or its engine was restarted, or "
-            "somebody killed it from outside.",
+            "it was killed, from outside or by something in it.",
             "Write the command again to start over.",
         )
     return _failed(outcome)

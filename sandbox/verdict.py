@@ -90,7 +90,7 @@ def _lost(facts: Facts) -> str:
     if facts.exit_code == CRASHED:
         return "The machine or its container engine went down while the agent ran."
     if facts.exit_code in KILLED and not facts.oom:
-        return "The agent's container was killed by someone else, or the container engine was restarted."
+        return "The agent's container was killed, from outside or from inside, or the container engine was restarted."
     return ""
 
 

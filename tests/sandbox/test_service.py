@@ -344,6 +344,15 @@ async def test_killed_by_someone_else_is_lost_and_the_work_is_read(
     assert b"+half" in patch(outcome)
 
 
+@pytest.mark.parametrize("how", ["kill -9 -1", "kill -9 $PPID", "kill -TERM 1"])
+async def test_g26_an_agent_that_ends_its_own_container_has_not_succeeded(bench: Bench, how: str) -> None:
+    """Whatever it said before, and whoever is blamed for it: the engine shows the same as for a kill from outside."""
+    outcome = await bench.run(f"{GOOD}; {how}; sleep 5; exit 0")
+    assert outcome.state is not State.SUCCEEDED
+    assert (outcome.state, "from inside" in outcome.error) == (State.LOST, True)
+    assert b"+new" in patch(outcome)
+
+
 async def test_a_container_that_was_removed_is_lost(bench: Bench, docker_client: docker.DockerClient) -> None:
     async with bench.service("sleep 1000") as service:
         await bench.started(service)
