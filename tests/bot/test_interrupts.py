@@ -5,10 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 
 from bot.interrupts import SIGNALS, interrupts
+
+@pytest.fixture(autouse=True)
+def heard() -> Iterator[None]:
+    """Whoever runs the tests may have set some to be ignored (``nohup``, a shell's background job)."""
+    before = {number: signal.signal(number, signal.default_int_handler) for number in SIGNALS}
+    yield
+    for number, meaning in before.items():
+        signal.signal(number, meaning)
+
 
 # A signal to oneself arrives within microseconds; a loop that never hears of it must not hang the tests.
 SECONDS = 10
