@@ -14,6 +14,10 @@ endif
 PYTHON := .venv/bin/python
 SETUP := deploy/setup
 WITH_ENGINE := $(SETUP)/with-engine.sh
+# Test processes at once. Most tests on the engine wait for it, so two do on a small machine.
+WORKERS ?= 2
+PYTEST := $(PYTHON) -m pytest -n $(WORKERS) --dist loadfile
+
 # Passed on: make demo ARGS=--real-model, make test ARGS="-k egress"
 ARGS ?=
 
@@ -26,10 +30,10 @@ demo: setup ## one real task end to end: comment in, real container, real agent,
 	@$(WITH_ENGINE) .venv/bin/gofer demo $(ARGS)
 
 test: lint setup test-programs ## lint and the tests, without the slow ones
-	@$(WITH_ENGINE) $(PYTHON) -m pytest -m "not slow" $(ARGS)
+	@$(WITH_ENGINE) $(PYTEST) -m "not slow" $(ARGS)
 
 test-all: lint setup test-programs ## lint and all tests
-	@$(WITH_ENGINE) $(PYTHON) -m pytest $(ARGS)
+	@$(WITH_ENGINE) $(PYTEST) $(ARGS)
 
 bench: setup ## measure, and print the figures with this machine's name
 	@$(WITH_ENGINE) $(PYTHON) -m tests.bench.run $(ARGS)

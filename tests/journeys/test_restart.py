@@ -25,8 +25,8 @@ pytestmark = pytest.mark.engine
 START_SECONDS = 60.0
 # What SIGTERM is promised to take.
 STOP_SECONDS = 5.0
-# When the model is asked for the second time, BEGAN.md is there; then it works for twenty seconds.
-WAITS = "n=0; while [ $n -lt 200 ]; do n=$((n+1)); read -t 0.1 <> <(:) || true; done"
+# When the model is asked for the second time, BEGAN.md is there; then it works for ten seconds.
+WAITS = "n=0; while [ $n -lt 100 ]; do n=$((n+1)); read -t 0.1 <> <(:) || true; done"
 SLOW = scenarios.marker(scenarios.shell("echo began > BEGAN.md", WAITS))
 LOOK_SECONDS = 0.1
 
