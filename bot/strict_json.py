@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
-MAX_DEPTH = 64
+MAX_DEPTH = 128
 """Nested arrays and objects. GitHub's payloads have about ten."""
 
 MAX_DIGITS = 25
@@ -36,7 +36,9 @@ def loads(body: bytes | bytearray) -> Any:
         raise BadJson(f"it is nested deeper than {MAX_DEPTH}") from None
     except ValueError:
         raise BadJson("it is not JSON") from None
-    _check_depth(found)
+    # What opens fewer times cannot be deeper; most payloads end here, for a hundredth of what the look costs.
+    if body.count(b"[") + body.count(b"{") >= MAX_DEPTH:
+        _check_depth(found)
     return found
 
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, bindparam
+from sqlalchemy import Connection, Dialect, bindparam
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.sql.dml import ReturningInsert
 
 from bot.store.rows import columns_of
 from bot.store.schema import tasks
@@ -47,17 +46,24 @@ def _add_one(connection: Connection, request: Request, now: float) -> bool:
     values = {
         **columns_of(request),
         "task_id": secrets.token_hex(ID_BYTES),
-        "state": TaskState.QUEUED,
+        "state": TaskState.QUEUED.value,
         "created_at": now,
         "updated_at": now,
     }
-    found = connection.execute(_statement(connection.dialect.name), values)
+    text, order = _statement(connection.dialect)
+    found = connection.exec_driver_sql(text, tuple(values[name] for name in order) if order else values)
     return found.scalar_one_or_none() is not None
 
 
 @cache
-def _statement(dialect: str) -> ReturningInsert[tuple[int]]:
-    """Built once: building it anew for each row would cost more than the insert itself."""
-    insert = sqlite.insert if dialect == "sqlite" else postgresql.insert
+def _statement(dialect: Dialect) -> tuple[str, tuple[str, ...]]:
+    """The statement in the driver's words, and the order of its parameters where they go by place.
+
+    Compiled once: going through it anew for each row would cost more than the insert itself. No column of ``GIVEN``
+    has a type that needs converting.
+    """
+    insert = sqlite.insert if dialect.name == "sqlite" else postgresql.insert
     columns: dict[str, Any] = {name: bindparam(name) for name in GIVEN}
-    return insert(tasks).values(columns).on_conflict_do_nothing().returning(tasks.c.seq)
+    statement = insert(tasks).values(columns).on_conflict_do_nothing().returning(tasks.c.seq)
+    compiled = statement.compile(dialect=dialect)
+    return str(compiled), tuple(getattr(compiled, "positiontup", None) or ())

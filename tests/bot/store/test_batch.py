@@ -94,3 +94,21 @@ async def test_v01_flood_is_refused_rather_than_kept_in_memory() -> None:
     disk.gate.set()
     await waiting
     await taken
+
+
+async def test_what_comes_within_a_few_turns_of_the_loop_shares_one_transaction() -> None:
+    sizes: list[int] = []
+
+    async def write(items: Sequence[int]) -> Sequence[int]:
+        sizes.append(len(items))
+        return items
+
+    batcher = Batcher[int, int](write)
+
+    async def later(item: int) -> int:
+        for _ in range(2 * item):
+            await asyncio.sleep(0)
+        return await batcher.add(item)
+
+    assert await asyncio.gather(*(later(item) for item in range(8))) == list(range(8))
+    assert sizes == [8]
