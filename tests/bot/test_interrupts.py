@@ -11,6 +11,7 @@ import pytest
 
 from bot.interrupts import SIGNALS, interrupts
 
+
 @pytest.fixture(autouse=True)
 def heard() -> Iterator[None]:
     """Whoever runs the tests may have set some to be ignored (``nohup``, a shell's background job)."""
