@@ -11,10 +11,12 @@ from sandbox import Unreachable
 from sandbox.context import Context
 from sandbox.engine import LABEL_INSTANCE, Refused
 from sandbox.engines.names import VOLUME_ROLES, images_volume, network
-from sandbox.helpers import HelperFailed, store
+from sandbox.helpers import STORE_SECONDS, HelperFailed, store
 from sandbox.job import NAME_PATTERN
 
 STORE_ROLE = "store"
+# From a helper's end (or its making) to its removal by the process that runs it: milliseconds.
+OWNER_SECONDS = 1.5
 CONFLICT = 409
 # An engine lets go of a volume a moment after its container has gone, and a call that was given up may still make a
 # container meanwhile. Longer than this is somebody who keeps it.
@@ -90,7 +92,10 @@ async def _while_in_use(work: Callable[[], Awaitable[None]]) -> None:
 
 
 async def sweep_helpers(context: Context) -> None:
-    """Remove store helpers that a killed process left behind. One that runs is somebody's present work."""
+    """Remove store helpers that a killed process left behind, one that still runs as soon as it has ended.
+
+    Another process of this instance may be at work as well, and removes its own helpers a moment after their end.
+    """
     found = await context.engine.find(context.settings.instance)
     for item in found.containers:
         if item.role != STORE_ROLE:
@@ -98,6 +103,15 @@ async def sweep_helpers(context: Context) -> None:
         look = await context.engine.look(item.name)
         if look is not None and not look.running and look.started:
             await context.engine.remove(item.name)
+        elif look is not None:
+            context.tidy_later(_stray(context, item.name), name=f"stray {item.name}")
+
+
+async def _stray(context: Context, helper: str) -> None:
+    """Wait for its end and for its owner, who may be dead."""
+    await context.engine.ended(helper, STORE_SECONDS)
+    await asyncio.sleep(OWNER_SECONDS)
+    await context.engine.remove(helper)
 
 
 async def uninstall(context: Context) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from sandbox.agents import Agent
 from sandbox.background import spawn
@@ -45,7 +46,11 @@ class Context:
 
     def remove_later(self, container: str) -> None:
         """Remove beside the caller. If it fails, the label still leads `remove` of the sandbox to it."""
-        task = spawn(self.engine.remove(container), name=f"remove {container}")
+        self.tidy_later(self.engine.remove(container), name=f"remove {container}")
+
+    def tidy_later(self, work: Coroutine[Any, Any, None], *, name: str) -> None:
+        """Run beside the caller; ``close`` gives it a moment."""
+        task = spawn(work, name=name)
         self.tidying.add(task)
         task.add_done_callback(self.tidying.discard)
 

@@ -1,12 +1,12 @@
 #!/bin/bash
 # Make a minimal Debian trixie as a tar archive, for machines that reach no container registry.
-# debian-root.sh ARCHIVE MIRROR
+# debian-root.sh ARCHIVE [MIRROR]: without one, debootstrap's own
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=deploy/setup/lib.sh
 . "$here/lib.sh"
 archive=$1
-mirror=$2
+mirror=${2:-}
 
 can_be_root || die "debootstrap needs root or sudo"
 # The keyring: on Ubuntu, and on a Debian older than the suite, debootstrap cannot check the signatures without it.
@@ -20,12 +20,14 @@ carries() { python3 -c 'import sys, urllib.request as u; u.urlopen(sys.argv[1], 
 folder=$(as_root mktemp -d /var/tmp/gofer-root.XXXXXX)
 trap 'as_root rm -rf "$folder"' EXIT
 as_root chmod 0755 "$folder"
-say "debootstrap trixie from $mirror (one to two minutes)"
+say "debootstrap trixie${mirror:+ from $mirror} (one to two minutes)"
 as_root debootstrap --variant=minbase --include=ca-certificates \
-  --keyring=/usr/share/keyrings/debian-archive-keyring.gpg trixie "$folder" "$mirror" >"$archive.log" 2>&1 || {
+  --keyring=/usr/share/keyrings/debian-archive-keyring.gpg trixie "$folder" ${mirror:+"$mirror"} >"$archive.log" 2>&1 || {
   tail -n 20 "$archive.log" >&2
   die "debootstrap failed"
 }
+# What debootstrap has used, where it chose itself.
+mirror=${mirror:-$(awk '$1 == "deb" { print $2; exit }' "$folder/etc/apt/sources.list")}
 # As the official slim image: updates and security fixes are found, documentation is left out, licences stay.
 security=${mirror%/debian}/debian-security
 for source in "$mirror trixie" "$mirror trixie-updates" "$security trixie-security"; do

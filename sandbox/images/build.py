@@ -19,7 +19,7 @@ from docker.errors import ImageNotFound
 
 from sandbox.images.context import archive, read_files
 from sandbox.images.plan import IMAGE_LABEL, INPUTS_LABEL, RECIPES, Step, all_inputs, plan
-from sandbox.images.root import DEFAULT_MIRROR, DEFAULT_ROOT, root_id
+from sandbox.images.root import DEFAULT_ROOT, root_id
 
 # Enough of a failed build's output to see the cause: apt, pip and curl say it in their last lines.
 SHOWN_LINES = 30
@@ -38,7 +38,7 @@ class Options:
 
     prefix: str = "gofer"
     root: str = DEFAULT_ROOT
-    mirror: str = DEFAULT_MIRROR
+    mirror: str = ""
     ca: bytes = b""
     """Extra CA certificates, PEM, that the build's downloads trust."""
     args: Callable[[], dict[str, str]] = field(default=dict, repr=False)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sandbox.images.build import Options
-from sandbox.images.root import DEFAULT_MIRROR, DEFAULT_ROOT
+from sandbox.images.root import DEFAULT_ROOT
 
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
 # Who set one of these for this machine's tools means it for the build's downloads as well.
@@ -29,7 +29,7 @@ def options_from(environment: Mapping[str, str]) -> Options:
     return Options(
         prefix=environment.get("GOFER_IMAGE_PREFIX") or "gofer",
         root=environment.get("GOFER_DEBIAN_IMAGE") or DEFAULT_ROOT,
-        mirror=environment.get("GOFER_DEBIAN_MIRROR") or DEFAULT_MIRROR,
+        mirror=environment.get("GOFER_DEBIAN_MIRROR", ""),
         ca=_read_ca(*_ca_setting(environment)),
         args=lambda: fetch_args(environment, pip_configured()),
     )

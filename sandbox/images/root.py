@@ -14,7 +14,6 @@ from requests.exceptions import RequestException
 from sandbox.images.context import PROJECT
 
 DEFAULT_ROOT = "debian:trixie-slim"
-DEFAULT_MIRROR = "http://debian.example/debian"
 SCRIPT = PROJECT / "deploy" / "setup" / "debian-root.sh"
 # 70 to 100 s were seen; a slow mirror is given ten times that.
 BOOTSTRAP_SECONDS = 1200
@@ -25,7 +24,10 @@ class RootMissing(Exception):
 
 
 def root_id(client: docker.DockerClient, name: str, mirror: str, say: Callable[[str], None]) -> str:
-    """The ID of the local image ``name``, which is pulled or made where it is not there yet."""
+    """The ID of the local image ``name``, which is pulled or made where it is not there yet.
+
+    An empty ``mirror`` leaves the choice to debootstrap.
+    """
     try:
         return str(client.images.get(name).id)
     except ImageNotFound:
@@ -35,7 +37,7 @@ def root_id(client: docker.DockerClient, name: str, mirror: str, say: Callable[[
     except (APIError, RequestException) as error:
         if name != DEFAULT_ROOT:
             raise RootMissing(f"{name} is not here and could not be pulled: {error}") from None
-        say(f"no registry gave it; making {name} with debootstrap from {mirror}")
+        say(f"no registry gave it; making {name} with debootstrap from {mirror or 'its own mirror'}")
     return _bootstrap(client, name, mirror)
 
 

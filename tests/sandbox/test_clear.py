@@ -71,3 +71,18 @@ async def test_a_volume_that_the_engine_made_up_is_in_nobodys_way(
         somebody_elses = docker_client.volumes.create(f"{name}-x", labels={"gofer.instance": "somebody-else"})
         await service.remove(bench.handle)
         somebody_elses.remove()  # it was left alone
+
+
+@pytest.mark.parametrize("started", [True, False], ids=["it runs", "it was never started"])
+async def test_s22_a_store_helper_of_a_killed_process_is_removed_once_it_has_ended(
+    started: bool, bench: Bench, docker_client: docker.DockerClient, images: Images
+) -> None:
+    async with bench.service() as first:  # makes the instance
+        assert await first.handles() == ()
+    labels = {"gofer.instance": bench.settings.instance, "gofer.sandbox": "", "gofer.role": "store"}
+    stray = docker_client.containers.create(images.base, ["-c", "sleep 2"], entrypoint="/bin/sh", labels=labels)
+    if started:
+        stray.start()
+    async with bench.service(), asyncio.timeout(20):
+        while docker_client.containers.list(all=True, filters={"id": str(stray.id)}):  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.1)

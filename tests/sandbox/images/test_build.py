@@ -7,12 +7,13 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import docker
 import pytest
 
-from sandbox.images.build import BuildFailed, Options, build, needed, readable
+from sandbox.images.build import BuildFailed, build, needed, readable
 from sandbox.images.options import fetch_args, options_from, pip_configured
 from sandbox.images.plan import RECIPES
 from tests.engine import Images, remove_stages
@@ -166,7 +167,8 @@ def test_d01_the_egress_image_runs_a_proxy_stack_above_the_floor(
 
 @pytest.mark.engine
 def test_a_failed_build_says_why_and_leaves_the_old_image(docker_client: docker.DockerClient, images: Images) -> None:
-    refused = Options(prefix="gofer-refused", args=lambda: {"NPM_REGISTRY": "http://127.0.0.1:1"})
+    given = options_from(os.environ)
+    refused = replace(given, prefix="gofer-refused", args=lambda: given.args() | {"NPM_REGISTRY": "http://127.0.0.1:1"})
     with pytest.raises(BuildFailed, match=r"claude:[\s\S]*127\.0\.0\.1"):
         build(docker_client, refused, ["claude"], say=lambda words: None)
     docker_client.images.remove("gofer-refused/base:latest")
