@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import secrets
 import subprocess
 from collections.abc import AsyncIterator, Mapping
@@ -30,6 +29,7 @@ from sandbox import (
     open_sandbox,
 )
 from sandbox.agents import Agent
+from sandbox.engines.answers import gateway_of
 from sandbox.service import open_local
 
 KEY = SecretStr(f"sk-real-{secrets.token_hex(16)}")
@@ -102,9 +102,7 @@ def settings_for(
 
 def bridge_address(client: docker.DockerClient) -> str:
     """The machine as ``host.docker.internal`` names it: reached by containers, and by nobody outside."""
-    config = client.networks.get("bridge").attrs["IPAM"]["Config"][0]
-    # Engines that were given no address of their own for the bridge take the first and do not say so.
-    return str(config.get("Gateway") or ipaddress.ip_network(config["Subnet"])[1])
+    return gateway_of(client.networks.get("bridge").attrs)
 
 
 def bundle(folder: Path, files: Mapping[str, bytes]) -> Source:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-import socket
 import threading
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.pump import Pump
 
 _VERSION = re.compile(r"^/v[0-9.]+")
 
@@ -37,25 +38,13 @@ class Asked:
         return self.path.rpartition("/")[2]
 
 
-class Tap:
+class Tap(Pump):
     """Opened as a context manager. ``asked`` may be called at any time, best when all is over."""
 
     def __init__(self, path: Path, target: str) -> None:
-        self.path, self._target = path, target
+        super().__init__(path, target)
         self._lock = threading.Lock()
         self._sent: list[tuple[int, bytes]] = []
-        self._sockets: list[socket.socket] = []
-
-    def __enter__(self) -> Tap:
-        self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind(str(self.path))
-        self._listener.listen(64)
-        threading.Thread(target=self._accept, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for one in (self._listener, *self._sockets):
-            one.close()
 
     @property
     def url(self) -> str:
@@ -82,31 +71,11 @@ class Tap:
                     data += piece
             yield number, bytes(data), places
 
-    def _accept(self) -> None:
-        number = 0
-        while True:
-            try:
-                near, _ = self._listener.accept()
-            except OSError:
-                return
-            far = socket.socket(socket.AF_UNIX)
-            far.connect(self._target)
-            self._sockets += [near, far]
-            number += 1
-            threading.Thread(target=self._pass, args=(near, far, number), daemon=True).start()
-            threading.Thread(target=self._pass, args=(far, near, 0), daemon=True).start()
-
-    def _pass(self, source: socket.socket, target: socket.socket, number: int) -> None:
-        """``number`` is 0 for what the engine answers, which is not kept."""
-        try:
-            while piece := source.recv(65536):
-                if number:
-                    with self._lock:
-                        self._sent.append((number, piece))
-                target.sendall(piece)
-            target.shutdown(socket.SHUT_WR)
-        except OSError:
-            return
+    def passing(self, number: int, piece: bytes) -> None:
+        """What the engine answers is not kept."""
+        if number:
+            with self._lock:
+                self._sent.append((number, piece))
 
 
 def _requests(data: bytes, places: list[tuple[int, int]]) -> Iterator[Asked]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -33,6 +34,13 @@ def moment(text: str) -> float | None:
     whole, decimals, zone = match.groups()
     when = datetime.fromisoformat(whole + ("+00:00" if zone == "Z" else zone)).astimezone(UTC)
     return None if when.year <= 1 else when.timestamp() + float(decimals or 0)
+
+
+def gateway_of(network: Mapping[str, Any]) -> str:
+    """The engine's machine on a bridge, from its `inspect` answer. An engine that was given no address of its own for
+    the bridge takes the first of the subnet and does not say so."""
+    config = network["IPAM"]["Config"][0]
+    return str(config.get("Gateway") or ipaddress.ip_network(config["Subnet"])[1])
 
 
 def item_from(name: str, labels: Mapping[str, str] | None) -> Item:

@@ -7,7 +7,6 @@ one besides, because waiting for a free thread counts too.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -29,7 +28,7 @@ from sandbox.engine import (
     Refused,
     Volume,
 )
-from sandbox.engines.answers import item_from, look_from
+from sandbox.engines.answers import gateway_of, item_from, look_from
 from sandbox.engines.compare import differences
 from sandbox.engines.endings import Endings
 from sandbox.engines.streams import Attached, split_log
@@ -85,13 +84,7 @@ class DockerEngine:
 
     async def bridge_address(self) -> str:
         """This machine as ``host.docker.internal`` names it: reached by containers, and by nobody outside."""
-
-        def address() -> str:
-            config = self._client.inspect_network("bridge")["IPAM"]["Config"][0]
-            # An engine that was given no address of its own for the bridge takes the first and does not say so.
-            return str(config.get("Gateway") or ipaddress.ip_network(config["Subnet"])[1])
-
-        return await self._call("inspect the bridge", address)
+        return await self._call("inspect the bridge", lambda: gateway_of(self._client.inspect_network("bridge")))
 
     async def image(self, tag: str) -> str | None:
         try:

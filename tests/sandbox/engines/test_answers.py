@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sandbox.engine import LABEL_ROLE, LABEL_SANDBOX, Item, Look, Refused
-from sandbox.engines.answers import item_from, look_from, moment
+from sandbox.engines.answers import gateway_of, item_from, look_from, moment
 
 ZERO = "0001-01-01T00:00:00Z"
 LATER = "1970-01-01T00:00:09Z"
@@ -52,3 +52,12 @@ def test_an_exit_status_is_one_only_after_an_end(change: dict[str, Any], look: L
 def test_labels_that_are_missing_are_empty_words() -> None:
     assert item_from("a", None) == Item("a", "", "")
     assert item_from("a", {LABEL_SANDBOX: "box", LABEL_ROLE: "agent"}) == Item("a", "box", "agent")
+
+
+@pytest.mark.parametrize(
+    "config",
+    [{"Subnet": "172.17.0.0/16", "Gateway": "172.17.0.1"}, {"Subnet": "172.17.0.0/16"}],
+    ids=["said", "unsaid"],
+)
+def test_a_bridges_gateway_is_known_also_where_the_engine_does_not_say_it(config: dict[str, str]) -> None:
+    assert gateway_of({"IPAM": {"Config": [config]}}) == "172.17.0.1"
