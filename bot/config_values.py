@@ -105,6 +105,19 @@ class SandboxConfig(Places):
     patch_bytes: int = Field(default=_limits.patch_bytes, gt=0, description="a larger patch is refused, in words")
     patch_files: int = Field(default=_limits.patch_files, gt=0, description="more changed files are refused")
 
+    model_requests: int = Field(
+        default=_limits.model_requests, gt=0, description="questions to the model in one task; the next one ends it"
+    )
+    tokens: int = Field(
+        default=_limits.tokens, gt=0, description="tokens of one task, input (cached ones too) and output"
+    )
+    cost_usd: Annotated[float | None, BeforeValidator(lambda value: value or None)] = Field(
+        default=None, gt=0, description="what one task may cost, in US dollars, by the price table; no bound if empty"
+    )
+    egress_bytes: int = Field(
+        default=_limits.egress_bytes, gt=0, description="bytes of one task to and from the outside, both directions"
+    )
+
     @model_validator(mode="after")
     def _together(self) -> Self:
         """What one value alone cannot tell."""

@@ -6,14 +6,18 @@ be served by another process.
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Protocol
 
 from sandbox.background import spawn
 from sandbox.job import (
     MAX_PROMPT_BYTES,
+    AgentName,
     Blocked,
+    Budget,
     ChangedFile,
     Changes,
+    Fetched,
     Handle,
     Job,
     Limits,
@@ -22,37 +26,50 @@ from sandbox.job import (
     Progress,
     Reason,
     Secrets,
+    Setup,
+    Snapshot,
     Source,
     State,
     Status,
     Usage,
 )
-from sandbox.settings import AgentSettings, Gateway, GitHost, Settings
+from sandbox.settings import AgentSettings, Api, Destination, Gateway, GitHost, Proxy, Settings
 
 __all__ = [
     "MAX_PROMPT_BYTES",
+    "AgentName",
     "AgentSettings",
+    "Api",
     "Blocked",
+    "Budget",
+    "Busy",
     "ChangedFile",
     "Changes",
+    "Destination",
+    "Fetched",
     "Gateway",
     "GitHost",
     "Handle",
     "Job",
     "Limits",
+    "NotThere",
     "Outcome",
     "Phase",
     "PrepareFailed",
     "Progress",
+    "Proxy",
     "Reason",
     "Sandbox",
     "Secrets",
     "Settings",
+    "Setup",
+    "Snapshot",
     "Source",
     "State",
     "Status",
     "Unreachable",
     "Usage",
+    "Workspaces",
     "handle_for",
     "host_address",
     "open_sandbox",
@@ -73,18 +90,31 @@ class PrepareFailed(Exception):
         self.reason = reason
 
 
+class Busy(Exception):
+    """A task runs (or is being made ready) in this sandbox; ``str()`` says so in words."""
+
+
+class NotThere(Exception):
+    """The sandbox, its repository or its snapshot is not there; ``str()`` says which, and what to do first."""
+
+
 class Sandbox(Protocol):
     """One life: prepare, start, wait, outcome, remove. Every call is safe to repeat and to make after a restart.
 
     Calls for different sandboxes may run at the same time; for one sandbox, one caller at a time (the bot's lease).
     Any call may raise ``Unreachable``.
+
+    A sandbox may outlive a task (``Workspaces``): a later ``prepare`` whose job has no source works on what is there.
+    Between tasks nothing runs.
     """
 
     async def prepare(self, job: Job, secrets: Secrets) -> Handle:
         """Make workspace, way out and checkout; no agent runs yet.
 
-        A half-made sandbox of this name is removed first; one that is ready or running is left as it is.
-        Raises ``PrepareFailed`` with words for the user.
+        A half-made sandbox of this name is removed first; one that is ready or running is left as it is, and so is one
+        whose task has ended, unless ``job`` has no source: then it is the next task there (``NotThere`` where there is
+        no workspace, ``Busy`` while another task runs). Raises ``PrepareFailed`` with words for the user; a workspace
+        that was there before stays.
         """
         ...
 
@@ -121,6 +151,44 @@ class Sandbox(Protocol):
 
     async def close(self) -> None:
         """Let go of connections and threads. Sandboxes run on."""
+        ...
+
+
+class Workspaces(Sandbox, Protocol):
+    """Sandboxes that outlive a task: what the runner's HTTP API serves beside ``Sandbox``. Same rules."""
+
+    async def fetch(self, handle: Handle, source: Source, secrets: Secrets, limits: Limits) -> Fetched:
+        """Fill the workspace from ``source`` and leave nothing running; what was in it before is replaced.
+
+        Raises ``PrepareFailed`` with git's words, ``Busy`` while a task runs.
+        """
+        ...
+
+    async def begin(self, job: Job) -> None:
+        """The next task in a workspace that is there: record it and return at once; it is made ready, started, watched
+        and collected by this very service, whoever asks or not. ``job.source`` is None.
+
+        Of two calls at the same time one wins and the other raises ``Busy``. Raises ``NotThere`` without a workspace.
+        """
+        ...
+
+    async def diff(self, handle: Handle) -> Changes:
+        """All that changed since the fetch, whether or not a task has run. Raises ``NotThere``, ``Busy``."""
+        ...
+
+    async def snapshot(self, handle: Handle) -> Snapshot:
+        """Save the workspace as it is now, in place of an earlier snapshot of it. Raises ``NotThere``, ``Busy``."""
+        ...
+
+    async def copy(self, handle: Handle, origin: Handle) -> None:
+        """Make the workspace of ``handle`` from the snapshot of ``origin``; it has no task then.
+
+        Raises ``Busy`` where ``handle`` is there already, ``NotThere`` where the snapshot is not, or is damaged.
+        """
+        ...
+
+    def events(self, handle: Handle) -> AsyncIterator[Status]:
+        """Every change of ``status``, the present one first; ends after the task's end. Raises ``Unreachable``."""
         ...
 
 

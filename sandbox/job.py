@@ -15,6 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints
 # prompt that no command line could carry would be one that nobody can reproduce by hand.
 MAX_PROMPT_BYTES = 131_071
 
+AgentName = Literal["claude", "codex", "opencode", "pi"]
+
 # A DNS label: it is also a legal Docker object name, host name and file name.
 NAME_PATTERN = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
 SandboxName = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
@@ -39,6 +41,16 @@ class Source(Frozen):
     """A git bundle whose HEAD is the base commit. Nothing is fetched over the network then."""
 
 
+class Budget(Frozen):
+    """What a caller may lower for one task. None: as the operator has it."""
+
+    wall_seconds: int | None = Field(default=None, gt=0)
+    model_requests: int | None = Field(default=None, gt=0)
+    tokens: int | None = Field(default=None, gt=0)
+    cost_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    egress_bytes: int | None = Field(default=None, gt=0)
+
+
 class Limits(Frozen):
     """Ceilings of one task. Every one is enforced outside the agent's reach."""
 
@@ -51,17 +63,43 @@ class Limits(Frozen):
     workspace_inodes: int = Field(default=400_000, ge=1_000, description="hard cap of the file system")
     patch_bytes: int = Field(default=16 * 2**20, gt=0, description="a larger patch is refused in words")
     patch_files: int = Field(default=5_000, gt=0, description="more changed files are refused in words")
+    model_requests: int = Field(default=1_000, gt=0, description="questions to the model; the next one ends the task")
+    tokens: int = Field(default=50_000_000, gt=0, description="input (cached ones too) and output, as the wire says")
+    cost_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False, description="None: no bound of its own")
+    egress_bytes: int = Field(default=4 * 2**30, gt=0, description="to and from every destination, both directions")
+
+    def lowered(self, budget: Budget) -> Limits:
+        """These limits with the caller's lower ones in their place. Raises ``ValueError`` for one that is higher."""
+        given = budget.model_dump(exclude_none=True)
+        for name, value in given.items():
+            ceiling = getattr(self, name)
+            if ceiling is not None and value > ceiling:
+                raise ValueError(f"{name} may be {ceiling} at most; {value} was asked for")
+        return self.model_copy(update=given)
+
+
+class Setup(Frozen):
+    """Commands that make a repository's dependencies ready before the agent starts, each a line for ``bash -e``."""
+
+    commands: tuple[str, ...] = ()
+    lockfiles: tuple[str, ...] = ()
+    """Paths in the repository whose contents decide whether what was made before still fits."""
+    seconds: int = Field(default=600, gt=0, description="for all commands together")
 
 
 class Job(Frozen):
     """One task for one agent. The prompt is data: it reaches the agent by file, never by argv or shell."""
 
     name: SandboxName
-    agent: Literal["claude"] = "claude"
+    agent: AgentName = "claude"
     model: str | None = None
+    """One of the operator's list for this agent; its default when None."""
     prompt: str = Field(min_length=1)
-    source: Source
+    source: Source | None
+    """None: the task works on what the sandbox holds already (an earlier fetch, task or copy)."""
     limits: Limits = Limits()
+    setup: Setup | None = None
+    """Instead of the operator's own for this repository."""
 
 
 class Secrets(Frozen):
@@ -95,12 +133,30 @@ class Progress(Frozen):
     last_words: str = ""
 
 
+class Usage(Frozen):
+    """What was used. None is unknown, never zero."""
+
+    turns: int | None = None
+    input_tokens: int | None = None
+    """Without cached ones."""
+    cached_input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    cost_is_estimate: bool = False
+    """True where the figure comes from the price table and not from the agent's CLI."""
+    session_id: str | None = None
+
+
 class Status(Frozen):
     """A look at a sandbox. ``elapsed_seconds`` counts from the agent's start."""
 
     phase: Phase
     elapsed_seconds: float = 0.0
     progress: Progress = Progress()
+    model_requests: int = 0
+    """Questions to the model so far, as the egress counts them."""
+    metered: Usage = Usage()
+    """Tokens so far, as the egress reads them from the wire."""
 
 
 class State(StrEnum):
@@ -115,6 +171,12 @@ class Reason(StrEnum):
     """Why, in one word for code; ``Outcome.error`` says it in words."""
 
     OK = "ok"
+    UNCHANGED = "unchanged"
+    """Succeeded with a reply, and the work tree is as it was."""
+    NO_REPLY = "no_reply"
+    """The agent ended without a word: succeeded where it changed something, failed where it did not."""
+    REFUSED = "refused"
+    """The model refused the request by the provider's own signal."""
     CANCELLED = "cancelled"
     DEADLINE = "deadline"
     LOST = "lost"
@@ -128,18 +190,10 @@ class Reason(StrEnum):
     """Exit 0 and a final event, but the egress saw no complete 2xx answer of the model."""
     EGRESS_LOST = "egress_lost"
     FETCH_FAILED = "fetch_failed"
-
-
-class Usage(Frozen):
-    """What the agent's CLI said it used. None is unknown, never zero."""
-
-    turns: int | None = None
-    input_tokens: int | None = None
-    """Without cached ones."""
-    cached_input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost_usd: float | None = None
-    session_id: str | None = None
+    BUDGET = "budget"
+    """A limit on requests, tokens, cost or bytes was reached; ``Outcome.error`` says which."""
+    LOOP = "loop"
+    """The same question was put to the model again and again."""
 
 
 class ChangedFile(Frozen):
@@ -180,6 +234,21 @@ class Blocked(Frozen):
     count: int
 
 
+class Fetched(Frozen):
+    """What came into a workspace. ``words`` are git's own, free of credentials."""
+
+    base_commit: str
+    branch: str = ""
+    words: str = ""
+
+
+class Snapshot(Frozen):
+    """A saved workspace. ``size``: bytes that it takes on the operator's disk."""
+
+    id: str
+    size: int
+
+
 class Outcome(Frozen):
     """Everything known about an ended task. Stored whole before anything is posted."""
 
@@ -191,6 +260,9 @@ class Outcome(Frozen):
     """The agent's final words: untrusted."""
     exit_code: int | None = None
     usage: Usage = Usage()
+    """What the agent's CLI said."""
+    metered: Usage = Usage()
+    """What the egress read from the wire; where the two differ, ``notes`` says so."""
     changes: Changes | None = None
     """None: unknown, because nothing could be read back; ``notes`` says why."""
     blocked: tuple[Blocked, ...] = ()

@@ -16,7 +16,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from sandbox import PrepareFailed, Unreachable
-from sandbox.agents import Agent
+from sandbox.agents import Agent, Run
 from sandbox.context import Context, boot_id
 from sandbox.engine import Differs, Gone, Plan
 from sandbox.engines import names as things
@@ -71,7 +71,7 @@ def _agent(context: Context, job: Job) -> Agent:
 
 
 def _repository(context: Context, job: Job) -> str | None:
-    if job.source.bundle is not None:
+    if job.source is None or job.source.bundle is not None:
         return None
     try:
         return repository(job.source.url, context.settings.git_host)
@@ -148,7 +148,7 @@ async def _inputs(made: Made) -> None:
         "fetch.json": json.dumps(fetch_request(job, made.repository)).encode(),
         "agent.json": json.dumps({"agent": job.agent}).encode(),
     }
-    if job.source.bundle is not None:
+    if job.source is not None and job.source.bundle is not None:
         files["bundle"] = job.source.bundle
     filler = plan.filler(made.names, context.ground, context.images.base)
     await context.engine.create(filler)
@@ -187,13 +187,14 @@ def _fetch_plan(made: Made) -> Plan:
 
 def _agent_plan(made: Made) -> Plan:
     context, job, agent = made.context, made.job, made.agent
-    settings = context.settings.agent
+    settings = context.settings.for_agent(job.agent) or context.settings.agent
+    run = Run(model=job.model or settings.model, settings=settings)
     return plan.agent(
         made.names,
         context.ground,
         context.images.agents[agent.image],
-        agent.command(job.model or settings.model),
-        agent.environment(settings),
+        agent.command(run),
+        agent.environment(run),
         job.limits,
     )
 

@@ -33,6 +33,8 @@ def repository(url: str, host: GitHost) -> str:
 def fetch_request(job: Job, repository: str | None) -> dict[str, object]:
     """``/inputs/fetch.json``. The origin that the agent sees holds no credential and no address of ours."""
     source = job.source
+    if source is None:
+        return {}
     return {
         "url": f"{RELAY}/{repository}.git" if repository else "",
         "ref": source.ref,

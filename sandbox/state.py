@@ -85,7 +85,9 @@ class SandboxState:
         return self._read("job.json", Job)
 
     def set_job(self, job: Job) -> None:
-        source = job.source.model_copy(update={"bundle": None})  # it may be large, and nobody reads it again
+        source = job.source and job.source.model_copy(
+            update={"bundle": None}
+        )  # it may be large, and nobody reads it again
         self._write("job.json", job.model_copy(update={"source": source}))
 
     def ready(self) -> Ready | None:

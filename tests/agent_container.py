@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bot.demo.model import ScriptedModel
-from sandbox.agents import AGENTS
+from sandbox.agents import AGENTS, Run
 from sandbox.engine import STDERR, STDOUT, Look, Plan, Volume
 from sandbox.engines import plan
 from sandbox.engines.docker import DockerEngine
@@ -119,12 +119,12 @@ class AgentContainer:
 
     async def claude(self) -> Ended:
         """Run the real Claude Code."""
-        return await self.run(AGENTS["claude"].command("claude-sonnet-4-5"))
+        return await self.run(AGENTS["claude"].command(Run("claude-sonnet-4-5")))
 
     def plan(self, command: Sequence[str], limits: Limits, environment: Mapping[str, str] | None = None) -> Plan:
         agent = AGENTS["claude"]
         ground = Ground(SECCOMP.read_text())
-        values = agent.environment(SETTINGS) if environment is None else environment
+        values = agent.environment(Run("m", settings=SETTINGS)) if environment is None else environment
         return plan.agent(self.names, ground, self.images.claude, command, values, limits)
 
     async def _listen(self) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sandbox.agents import AGENTS, Agent, Reader
-from sandbox.settings import AgentSettings
+from sandbox.agents import AGENTS, Agent, Reader, Run
+from sandbox.settings import Api
 
 FINAL = json.dumps(
     {
@@ -41,14 +41,19 @@ class Scripted:
 
     name = "claude"
     image = "base"
+    apis: tuple[Api, ...] = ("anthropic-messages",)
+    default_model = "m"
 
     def __init__(self, script: str = "", *, argv: Sequence[str] = ()) -> None:
         self._argv = list(argv) or ["/bin/bash", "-c", script]
 
-    def command(self, model: str) -> list[str]:
+    def command(self, run: Run) -> list[str]:
         return self._argv
 
-    def environment(self, settings: AgentSettings) -> dict[str, str]:
+    def environment(self, run: Run) -> dict[str, str]:
+        return {}
+
+    def home(self, run: Run) -> Mapping[str, bytes]:
         return {}
 
     def prompt(self, text: str) -> bytes:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sandbox.agents.agent import Agent, Reader
+from sandbox.agents.agent import Agent, Reader, Run
 from sandbox.agents.claude import Claude
 
-__all__ = ["AGENTS", "Agent", "Reader"]
+__all__ = ["AGENTS", "Agent", "Reader", "Run"]
 
 AGENTS: dict[str, Agent] = {agent.name: agent for agent in (Claude(),)}

@@ -6,10 +6,30 @@ what a prompt must look like to reach the model as it was written, and how its o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from sandbox.job import Progress, Usage
-from sandbox.settings import AgentSettings
+from sandbox.settings import AgentSettings, Api
+
+MODEL_PORT = 9001
+"""Where the model is offered inside the sandbox, on 127.0.0.1 (images/base/entry). Anthropic's API is at
+``/v1/messages`` there, OpenAI's at ``/v1/responses`` and ``/v1/chat/completions``, whatever the gateway's own paths."""
+PROXY_PORT = 9080
+"""Where the general proxy is."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the operator decides about one run of an agent. Nothing in it comes from a user."""
+
+    model: str
+    api: Api = "anthropic-messages"
+    """One that both the agent and its gateway speak."""
+    oauth: bool = False
+    """The gateway's credential is an OAuth token (a Claude subscription's)."""
+    settings: AgentSettings = field(default_factory=AgentSettings)
 
 
 class Reader(Protocol):
@@ -35,6 +55,11 @@ class Reader(Protocol):
     @property
     def error(self) -> str:
         """What went wrong, in words for the user (they may quote the agent); empty where nothing was reported."""
+        ...
+
+    @property
+    def refused(self) -> bool:
+        """Whether the model refused by the provider's own signal (a refusal in plain words is a reply)."""
         ...
 
     @property
@@ -76,16 +101,30 @@ class Agent(Protocol):
         """The image holding the CLI, without the prefix: ``claude`` for ``PREFIX/claude``."""
         ...
 
-    def command(self, model: str) -> list[str]:
+    @property
+    def apis(self) -> tuple[Api, ...]:
+        """What the CLI can speak with a model, the one to prefer first."""
+        ...
+
+    @property
+    def default_model(self) -> str:
+        """Where the operator names none."""
+        ...
+
+    def command(self, run: Run) -> list[str]:
         """The agent's argv: constants and the operator's model name; no text of a user ever.
 
         Raises ``ValueError`` for a model name that could be anything but one.
         """
         ...
 
-    def environment(self, settings: AgentSettings) -> dict[str, str]:
+    def environment(self, run: Run) -> dict[str, str]:
         """The container's environment beside PATH, HOME and LANG. It holds placeholders where a key would be:
         everything in the sandbox can read it."""
+        ...
+
+    def home(self, run: Run) -> Mapping[str, bytes]:
+        """Files that the entry puts into HOME before the CLI starts, by relative path; no secret is in them."""
         ...
 
     def prompt(self, text: str) -> bytes:

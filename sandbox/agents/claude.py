@@ -8,15 +8,15 @@ repository's own settings, hooks, MCP servers and key helpers are kept out by ``
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
-from sandbox.agents.agent import Reader
+from sandbox.agents.agent import MODEL_PORT, PROXY_PORT, Reader, Run
 from sandbox.agents.claude_events import clean
 from sandbox.agents.claude_reader import ClaudeReader
-from sandbox.settings import AgentSettings
+from sandbox.settings import Api
 
-# Where the entry's relays listen (images/base/entry).
-MODEL_URL = "http://127.0.0.1:9001"
-PROXY_URL = "http://127.0.0.1:9080"
+MODEL_URL = f"http://127.0.0.1:{MODEL_PORT}"
+PROXY_URL = f"http://127.0.0.1:{PROXY_PORT}"
 
 # Everything for work on files and no more: what waits for a clock, opens a work tree elsewhere, or has the provider
 # fetch pages on the agent's behalf (a way out that no proxy here can judge) is not offered to the model.
@@ -28,7 +28,6 @@ _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]{0,199}")
 _FIXED = {
     "TMPDIR": "/tmp",  # noqa: S108  (a tmpfs of the sandbox's own)
     "ANTHROPIC_BASE_URL": MODEL_URL,
-    "ANTHROPIC_API_KEY": "placeholder",  # the egress sets the real one
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "DISABLE_AUTOUPDATER": "1",
     # With background tasks the CLI prints a final event, waits for them (for ever, where one is a server), and then
@@ -49,11 +48,13 @@ class Claude:
 
     name = "claude"
     image = "claude"
+    apis: tuple[Api, ...] = ("anthropic-messages",)
+    default_model = "claude-sonnet-4-5"
 
-    def command(self, model: str) -> list[str]:
+    def command(self, run: Run) -> list[str]:
         """The argv; the prompt comes on standard input, so nothing of it is here."""
-        if not _MODEL.fullmatch(model):
-            raise ValueError(f"{model!r} is not the name of a model")
+        if not _MODEL.fullmatch(run.model):
+            raise ValueError(f"{run.model!r} is not the name of a model")
         return [
             "/usr/local/bin/claude",
             "--print",
@@ -64,16 +65,21 @@ class Claude:
             "--strict-mcp-config",
             "--setting-sources=user",
             f"--tools={TOOLS}",
-            f"--model={model}",
+            f"--model={run.model}",
         ]
 
-    def environment(self, settings: AgentSettings) -> dict[str, str]:
-        """All that is set beside PATH, HOME and LANG; no secret is among it."""
+    def environment(self, run: Run) -> dict[str, str]:
+        """All that is set beside PATH, HOME and LANG; no secret is among it: the egress sets the real one."""
         return {
             **_FIXED,
-            "CLAUDE_CODE_MAX_RETRIES": str(settings.max_retries),
-            "API_TIMEOUT_MS": str(settings.api_timeout_seconds * 1000),
+            "CLAUDE_CODE_OAUTH_TOKEN" if run.oauth else "ANTHROPIC_API_KEY": "placeholder",
+            "CLAUDE_CODE_MAX_RETRIES": str(run.settings.max_retries),
+            "API_TIMEOUT_MS": str(run.settings.api_timeout_seconds * 1000),
         }
+
+    def home(self, run: Run) -> Mapping[str, bytes]:
+        """None: the repository's instructions come in through what the entry writes."""
+        return {}
 
     def prompt(self, text: str) -> bytes:
         """``text`` as UTF-8, kept from being taken for a command of the CLI.

@@ -22,6 +22,7 @@ class ClaudeReader:
     def __init__(self) -> None:
         self.final = False
         self.error = ""
+        self.refused = False
         self.reply = ""
         self.usage = Usage()
         self.progress = Progress()
@@ -68,6 +69,7 @@ class ClaudeReader:
     def _end(self, result: Result) -> None:
         """A later final event never takes back an error: anything in the container can write one."""
         self.final = True
+        self.refused = self.refused or result.stop_reason == "refusal"
         self.error = self.error or claude_words.failure(result, self._last_error)
         # The text of a failed run is the CLI's error message and no reply of the model; the error quotes it.
         self.reply = "" if self.error else (result.result or "")[:MAX_REPLY_CHARS]

@@ -111,9 +111,9 @@ async def test_the_hostile_settings_work_where_they_are_let_in(
     engine_host: str, images: Images, instance: str, show: str
 ) -> None:
     """The test above proves nothing unless its traps spring: without our two options they do."""
-    from sandbox.agents import AGENTS
+    from sandbox.agents import AGENTS, Run
 
-    command = AGENTS["claude"].command("claude-sonnet-4-5")
+    command = AGENTS["claude"].command(Run("claude-sonnet-4-5"))
     open_wide = [part for part in command if part not in {"--setting-sources=user", "--strict-mcp-config"}]
     assert len(open_wide) == len(command) - 2
     async with agent_container(engine_host, images, instance, HOSTILE) as box:

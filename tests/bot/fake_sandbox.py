@@ -83,7 +83,7 @@ class FakeSandbox:
 
     async def prepare(self, job: Job, secrets: Secrets) -> Handle:
         await self._called("prepare", job.name)
-        if job.source.url in self.gone:
+        if job.source is not None and job.source.url in self.gone:
             raise PrepareFailed(Reason.FETCH_FAILED, "The repository could not be fetched.")
         if secrets.fetch_token is not None:
             self.tokens.append(secrets.fetch_token.get_secret_value())

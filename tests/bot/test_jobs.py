@@ -44,6 +44,7 @@ def test_name_of_a_sandbox_holds_nobody_s_text(prompt: str, delivery: str) -> No
 
 def test_job_asks_for_the_repository_s_default_branch_with_the_operator_s_model() -> None:
     job = job_for("0123456789", a_request(), github_url="https://ghes.test", model="m", limits=Limits(pids=7))
+    assert job.source is not None
     assert (job.source.url, job.source.ref, job.source.commit) == ("https://ghes.test/octo/repo1", None, None)
     assert (job.model, job.limits.pids, job.prompt) == ("m", 7, "fix the typo")
 

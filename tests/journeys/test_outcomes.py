@@ -6,7 +6,7 @@ Each row gives the right state and the right sentence, keeps what was changed, a
 from __future__ import annotations
 
 import shlex
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -16,8 +16,9 @@ import pytest
 
 from bot.demo import scenarios
 from sandbox import AgentSettings, Limits, Outcome, Reason, State
-from sandbox.agents import AGENTS, Reader
+from sandbox.agents import AGENTS, Reader, Run
 from sandbox.job import Usage
+from sandbox.settings import Api
 from tests.engine import Images
 from tests.local_sandbox import KEY, LocalSandbox, bundle, local_sandbox, settings_for
 
@@ -185,15 +186,20 @@ class StandIn:
 
     name = "claude"
     image = "claude"
+    apis: tuple[Api, ...] = ("anthropic-messages",)
+    default_model = "m"
 
     def __init__(self, script: str) -> None:
         self._script = script
 
-    def command(self, model: str) -> list[str]:
-        return ["/bin/bash", "-c", self._script, model]
+    def command(self, run: Run) -> list[str]:
+        return ["/bin/bash", "-c", self._script, run.model]
 
-    def environment(self, settings: AgentSettings) -> dict[str, str]:
-        return AGENTS["claude"].environment(settings)
+    def environment(self, run: Run) -> dict[str, str]:
+        return AGENTS["claude"].environment(run)
+
+    def home(self, run: Run) -> Mapping[str, bytes]:
+        return {}
 
     def prompt(self, text: str) -> bytes:
         return text.encode()

@@ -29,6 +29,8 @@ def test_a_job_comes_back_without_its_bundle(state: SandboxState, tmp_path: Path
     state.set_job(JOB)
     stored = state.job()
     assert stored is not None
+    assert stored.source is not None
+    assert JOB.source is not None
     assert stored.source.bundle is None
     assert stored == JOB.model_copy(update={"source": JOB.source.model_copy(update={"bundle": None})})
     assert StateDir(tmp_path).names() == ("t-1",)

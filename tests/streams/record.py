@@ -22,6 +22,7 @@ from pathlib import Path
 from bot.demo import scenarios
 from bot.demo.messages import STATUSES
 from bot.demo.model import ScriptedModel
+from sandbox.agents import Run
 from sandbox.agents.claude import MODEL_URL, PROXY_URL, Claude
 from sandbox.background import spawn
 from sandbox.settings import AgentSettings
@@ -65,7 +66,7 @@ async def _run(binary: str, folder: Path, model: ScriptedModel, name: str, more:
     prompt = Claude().prompt("Write some notes.") if name != "slash" else b"/help"
     process = await asyncio.create_subprocess_exec(
         binary,
-        *Claude().command("claude-sonnet-4-5")[1:],
+        *Claude().command(Run("claude-sonnet-4-5"))[1:],
         *more,
         cwd=folder / "repo",
         env=_environment(folder, model),
@@ -83,7 +84,7 @@ async def _run(binary: str, folder: Path, model: ScriptedModel, name: str, more:
 
 
 def _environment(folder: Path, model: ScriptedModel) -> Mapping[str, str]:
-    inside = Claude().environment(SETTINGS)
+    inside = Claude().environment(Run("m", settings=SETTINGS))
     fixed = {key: value.replace(MODEL_URL, model.url) for key, value in inside.items() if value != PROXY_URL}
     # IS_SANDBOX lets it run as root, which no sandbox of ours does.
     given = {"HOME": str(folder / "home"), "TMPDIR": str(folder), "PATH": os.defpath, "LANG": "C.UTF-8"}

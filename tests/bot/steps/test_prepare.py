@@ -138,6 +138,7 @@ async def test_a13_repository_that_was_renamed_meanwhile_is_fetched_under_its_ne
     stage.local.rename(stage.repository, "renamed")
     await stage.until(lambda: stage.sandbox.counts()["wait"] == 1)
     (box,) = stage.sandbox.boxes.values()
+    assert box.job.source is not None
     assert box.job.source.url == f"{stage.local.git_url}/octo/renamed"
     assert stage.sandbox.counts()["prepare"] == 2
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.agents import AGENTS
+from sandbox.agents import AGENTS, Run
 from sandbox.agents.agent import Reader
 from sandbox.agents.claude_reader import MAX_FILE_CHARS, MAX_REPLY_CHARS, MAX_TOOL_CHARS, MAX_WORDS_CHARS
 from sandbox.job import Job, Progress, Usage
@@ -259,7 +259,7 @@ def test_no_shape_of_an_event_raises(kind: str, event: dict[str, object], conten
 
 
 def test_the_command_holds_the_operators_model_and_nothing_of_a_user() -> None:
-    command = CLAUDE.command("claude-sonnet-4-5")
+    command = CLAUDE.command(Run("claude-sonnet-4-5"))
     assert command[0] == "/usr/local/bin/claude"
     assert command[-1] == "--model=claude-sonnet-4-5"
     for needed in ("--print", "--setting-sources=user", "--strict-mcp-config", "--no-session-persistence"):
@@ -269,18 +269,18 @@ def test_the_command_holds_the_operators_model_and_nothing_of_a_user() -> None:
 @pytest.mark.parametrize("model", ["", "--help", "-p", "a b", "a\nb", "a;b", "$(id)", "ü", "x" * 201, "a'b"])
 def test_a_model_name_that_could_be_anything_else_is_refused(model: str) -> None:
     with pytest.raises(ValueError, match="is not the name of a model"):
-        CLAUDE.command(model)
+        CLAUDE.command(Run(model))
 
 
 @pytest.mark.parametrize(
     "model", ["claude-sonnet-4-5", "anthropic/claude-opus-4@20250929", "us.anthropic.x-v1:0", "o[1m]"]
 )
 def test_model_names_of_gateways_are_taken(model: str) -> None:
-    assert f"--model={model}" in CLAUDE.command(model)
+    assert f"--model={model}" in CLAUDE.command(Run(model))
 
 
 def test_the_environment_holds_a_placeholder_and_the_operators_limits() -> None:
-    environment = CLAUDE.environment(AgentSettings(max_retries=0, api_timeout_seconds=7))
+    environment = CLAUDE.environment(Run("m", settings=AgentSettings(max_retries=0, api_timeout_seconds=7)))
     assert environment["ANTHROPIC_API_KEY"] == "placeholder"
     assert environment["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:9001"
     assert environment["CLAUDE_CODE_MAX_RETRIES"] == "0"
@@ -290,7 +290,7 @@ def test_the_environment_holds_a_placeholder_and_the_operators_limits() -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_the_model_is_not_asked_through_the_proxy(host: str) -> None:
-    environment = CLAUDE.environment(AgentSettings())
+    environment = CLAUDE.environment(Run("m"))
     assert host in environment["NO_PROXY"].split(",")
     assert host in environment["no_proxy"].split(",")
 
