@@ -16,6 +16,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from sandbox import Budget
+
 
 class Frozen(BaseModel):
     """Immutable and strict about names."""
@@ -28,6 +30,27 @@ class Verb(StrEnum):
 
     RUN = "run"
     HELP = "help"
+    STATUS = "status"
+    """What is under way and waiting on this thread."""
+    CANCEL = "cancel"
+    RETRY = "retry"
+    """The thread's last task again; where only posting failed, only posting."""
+    PR = "pr"
+    """A pull request from the thread's last stored result, without running again."""
+    DIFF = "diff"
+    """The thread's last stored result as a comment, without running again."""
+
+
+class Options(Frozen):
+    """What stood before the prompt. None: not said, so as the repository and the operator have it."""
+
+    result: Literal["diff", "pr"] | None = None
+    agent: str | None = None
+    model: str | None = None
+    base: str | None = None
+    """The branch that a pull request is to be merged into."""
+    draft: bool | None = None
+    budget: Budget = Budget()
 
 
 class Command(Frozen):
@@ -35,6 +58,24 @@ class Command(Frozen):
 
     verb: Verb
     prompt: str = ""
+    options: Options = Options()
+
+
+class Anchor(Frozen):
+    """Where in the files a review comment stands. ``hunk`` is GitHub's own cut of the diff: untrusted text."""
+
+    path: str
+    line: int | None = None
+    """Of the file on ``side``; None where the file has changed since (GitHub calls it outdated)."""
+    start_line: int | None = None
+    side: Literal["LEFT", "RIGHT"] = "RIGHT"
+    hunk: str = ""
+    root_id: int
+    """The comment that begins the review thread: replies go there."""
+
+
+Trigger = Literal["comment", "review_comment", "review", "label", "check"]
+"""What kind of thing asked: see the table in bot/triggers."""
 
 
 class Slip(StrEnum):
@@ -98,10 +139,40 @@ class Request(Frozen):
     comment_id: int | None
     sender: Actor
     command: Command
+    trigger: Trigger = "comment"
+    anchor: Anchor | None = None
+    """Of a review comment."""
+    review_id: int | None = None
+    """Of a review: its threads are handed over."""
+    label: str | None = None
+    head_sha: str | None = None
+    """Of a pull request, as the event had it; None where the event does not say (a comment in the conversation)."""
+    check_run_id: int | None = None
+    ignored: tuple[str, ...] = ()
+    """Further commands of the same text, which are not carried out: the first line of each, untrusted."""
     mistake: Mistake | None = None
     """Set where the text aimed at us and was no command; ``command`` is then ``help``, and the answer explains it."""
     created_at: datetime
     """When the comment was made, by GitHub's clock."""
+
+
+class Change(Frozen):
+    """Something happened that ends or moves tasks and asks for nothing: the unfinished ones it is about are cancelled.
+
+    What is None is not narrowed down: a repository without a thread is all its threads.
+    """
+
+    delivery_id: str
+    what: Literal[
+        "comment_deleted", "thread_locked", "thread_closed", "thread_gone", "head_moved", "repository_gone",
+        "repository_public", "repository_archived", "installation_gone",
+    ]  # fmt: skip
+    installation_id: int
+    repository_id: int | None = None
+    repositories: tuple[int, ...] = ()
+    """Those that were taken out of an installation."""
+    thread: int | None = None
+    comment_id: int | None = None
 
 
 class TaskState(StrEnum):

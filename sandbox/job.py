@@ -39,6 +39,11 @@ class Source(Frozen):
     """Full commit id; wins over ``ref``."""
     bundle: bytes | None = None
     """A git bundle whose HEAD is the base commit. Nothing is fetched over the network then."""
+    patch: bytes | None = None
+    """Applied to the work tree before the agent starts: it goes on from an earlier result; the base stays the same."""
+    instructions: str | None = None
+    """Full commit id whose instruction files (CLAUDE.md, AGENTS.md and the like) the agent reads instead of those of
+    the checkout, whose author is not trusted."""
 
 
 class Budget(Frozen):
@@ -208,6 +213,10 @@ class ChangedFile(Frozen):
     added: int = 0
     removed: int = 0
     """Lines; 0 for binary files."""
+    raw_path: bytes = b""
+    """The path's own bytes."""
+    content: bytes | None = None
+    """What the file holds now (the target, for a link); None for a deleted one, and where it was too much to take."""
 
 
 class Changes(Frozen):
