@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from sandbox.agents.agent import MODEL_PORT, PROXY_PORT, Reader, Run
+from sandbox.agents.agent import MODEL_PORT, Reader, Run
 from sandbox.agents.claude_events import clean
 from sandbox.agents.claude_reader import ClaudeReader
 from sandbox.settings import Api
 
 MODEL_URL = f"http://127.0.0.1:{MODEL_PORT}"
-PROXY_URL = f"http://127.0.0.1:{PROXY_PORT}"
 
 # Everything for work on files and no more: what waits for a clock, opens a work tree elsewhere, or has the provider
 # fetch pages on the agent's behalf (a way out that no proxy here can judge) is not offered to the model.
@@ -33,13 +32,6 @@ _FIXED = {
     # With background tasks the CLI prints a final event, waits for them (for ever, where one is a server), and then
     # works on and prints another. Without, a final event is final.
     "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
-    # So that a refused host is refused in words; both spellings, for curl reads http_proxy in lower case only.
-    "HTTP_PROXY": PROXY_URL,
-    "HTTPS_PROXY": PROXY_URL,
-    "http_proxy": PROXY_URL,
-    "https_proxy": PROXY_URL,
-    "NO_PROXY": "127.0.0.1,localhost",
-    "no_proxy": "127.0.0.1,localhost",
 }
 
 

@@ -70,6 +70,7 @@ class Ask:
     cap_add: Sequence[str] = ()
     device_rules: Sequence[str] = ()
     extra_hosts: Sequence[str] = ()
+    groups: Sequence[str] = ()
     cpu_shares: int = CPU_SHARES
     fsize: int = FSIZE_BYTES
     read_only: bool = True
@@ -116,7 +117,7 @@ def _host(ground: Ground, ask: Ask) -> dict[str, Any]:
         "DnsOptions": [],
         "DnsSearch": ["."] if isolated else [],
         "ExtraHosts": list(ask.extra_hosts),
-        "GroupAdd": [],
+        "GroupAdd": list(ask.groups),
         "Init": True,
         "IpcMode": "private",
         "Links": [],

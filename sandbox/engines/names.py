@@ -5,6 +5,7 @@ Names come from our ids only: never from repository, branch or user names.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 from sandbox.engine import LABEL_INSTANCE, LABEL_ROLE, LABEL_SANDBOX, Volume
@@ -12,7 +13,12 @@ from sandbox.engine import LABEL_INSTANCE, LABEL_ROLE, LABEL_SANDBOX, Volume
 MIB = 2**20
 AGENT_UID = 65532
 EGRESS_UID = 65533
-VOLUME_ROLES = ("ws", "clean", "inputs", "sock-agent", "sock-fetch")
+LOCK_GID = 65540
+"""Of those who may take a mirror's lock: the fetch helper, and no agent, though both have the same uid."""
+TASK_VOLUMES = ("inputs", "setup", "sock-agent", "sock-fetch", "sock-setup")
+"""Made for one task, and removed before the next."""
+VOLUME_ROLES = ("ws", "clean", *TASK_VOLUMES)
+HASH_DIGITS = 20
 SOCKET_VOLUME_BYTES = MIB  # three socket files; a tmpfs needs some size, this is the smallest round one
 
 
@@ -50,7 +56,7 @@ def images_volume(instance: str) -> Volume:
 
 
 def socket_volume(names: Names, role: str) -> Volume:
-    """``sock-agent`` or ``sock-fetch``: a small tmpfs that only the egress may write to."""
+    """``sock-agent``, ``sock-fetch`` or ``sock-setup``: a small tmpfs that only the egress may write to."""
     how = f"size={SOCKET_VOLUME_BYTES},uid={EGRESS_UID},gid={EGRESS_UID},mode=0755,nosuid,nodev,noexec"
     return Volume(names.of(role), names.labels(role), {"type": "tmpfs", "device": "tmpfs", "o": how})
 
@@ -62,3 +68,21 @@ def loop_volume(names: Names, role: str, device: str) -> Volume:
 
 def inputs_volume(names: Names) -> Volume:
     return Volume(names.of("inputs"), names.labels("inputs"))
+
+
+def setup_volume(names: Names) -> Volume:
+    """The commands of a setup phase and the files that decide about them."""
+    return Volume(names.of("setup"), names.labels("setup"))
+
+
+def mirror_volume(instance: str, base_url: str, repository: str) -> Volume:
+    """The bare mirror of one repository, for every task on it; writable in the fetch helper alone.
+
+    ``repository``: OWNER/REPO on the git host at ``base_url``; hosts take no notice of its case.
+    """
+    digest = _digest(f"{base_url}\n{repository.lower()}")
+    return Volume(f"gofer-{instance}-mirror-{digest}", labels(instance, "", "mirror"))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:HASH_DIGITS]

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sandbox.engine import Plan
 from sandbox.engines.hardening import CPU_SHARES, Ask, Ground, container, mount
-from sandbox.engines.names import AGENT_UID, EGRESS_UID, MIB, Names, images_volume
+from sandbox.engines.names import AGENT_UID, EGRESS_UID, LOCK_GID, MIB, Names, images_volume
+from sandbox.engines.surroundings import agent_environment, setup_environment
 from sandbox.job import Limits
 
 EGRESS_MEMORY_BYTES = 512 * MIB  # mitmproxy needs 52 MiB; the rest is for bodies in flight
@@ -28,6 +30,8 @@ AGENT_TMPFS = {
     "/run": "rw,nosuid,nodev,noexec,size=8m,nr_inodes=1k",
 }
 HELPER_TMPFS = {"/tmp": "rw,nosuid,nodev,noexec,size=1024m,nr_inodes=200k,mode=1777"}  # noqa: S108
+# Where the files that decide about dependencies are copied to: commands may write beside them, and nothing stays.
+SETUP_TMPFS = {**AGENT_TMPFS, "/ws": f"rw,nosuid,nodev,exec,size=256m,nr_inodes=50k,uid={AGENT_UID},gid={AGENT_UID}"}
 EGRESS_TMPFS = {"/tmp": "rw,nosuid,nodev,noexec,size=64m,nr_inodes=1k,mode=1777"}  # noqa: S108
 # Nothing of the repository is asked for before the way out is in place; 30 s is link.READY_SECONDS.
 FETCH = (
@@ -57,8 +61,15 @@ def agent(
     command: Sequence[str],
     environment: Mapping[str, str],
     limits: Limits,
+    *,
+    agent: str = "claude",
+    mirror: str = "",
+    deps: str = "",
 ) -> Plan:
-    """The agent's container: no network at all, no capability, and the model's socket as its only way out."""
+    """The agent's container: no network at all, no capability, and the sockets of its egress as its only way out.
+
+    ``mirror`` and ``deps`` name volumes of its own repository, empty where there is none: it reads them, no more.
+    """
     return container(
         names,
         "agent",
@@ -69,7 +80,7 @@ def agent(
             command=command,
             user=f"{AGENT_UID}:{AGENT_UID}",
             working_dir="/ws/repo",
-            environment=[PATH, "HOME=/home/agent", "LANG=C.UTF-8", *(f"{k}={v}" for k, v in environment.items())],
+            environment=agent_environment(agent, dict(environment), deps=bool(deps)),
             memory=limits.memory_bytes,
             pids=limits.pids,
             cpus=min(limits.cpus, ground.cpus),
@@ -78,14 +89,53 @@ def agent(
                 mount(names.of("ws"), "/ws"),
                 mount(names.of("inputs"), "/inputs", read_only=True),
                 mount(names.of("sock-agent"), "/sock", read_only=True),
+                *_shared(mirror, "/mirror"),
+                *_shared(deps, "/deps"),
             ],
         ),
     )
 
 
-def fetch(names: Names, ground: Ground, image: str, limits: Limits) -> Plan:
+def _shared(volume: str, target: str) -> list[dict[str, Any]]:
+    """What tasks of one repository have in common is never writable where an agent has been or will be."""
+    return [mount(volume, target, read_only=True)] if volume else []
+
+
+def setup(names: Names, ground: Ground, image: str, limits: Limits, deps: str) -> Plan:
+    """Makes a repository's dependencies ready before the agent starts: the agent's own image, no model.
+
+    It sees the files that decide about them (``/setup``), and neither the workspace nor the prompt: what it leaves
+    in ``deps`` is kept for other tasks, and may depend on nothing that a task has written elsewhere.
+    """
+    return container(
+        names,
+        "setup",
+        ground,
+        Ask(
+            image=image,
+            entrypoint=["/opt/gofer/setup"],
+            command=[],
+            user=f"{AGENT_UID}:{AGENT_UID}",
+            working_dir="/",
+            environment=setup_environment(),
+            memory=limits.memory_bytes,
+            pids=limits.pids,
+            cpus=min(limits.cpus, ground.cpus),
+            tmpfs=SETUP_TMPFS,
+            log=NO_LOG,
+            mounts=[
+                mount(names.of("setup"), "/setup", read_only=True),
+                mount(names.of("sock-setup"), "/sock", read_only=True),
+                mount(deps, "/deps"),
+            ],
+        ),
+    )
+
+
+def fetch(names: Names, ground: Ground, image: str, limits: Limits, *, mirror: str = "") -> Plan:
     """Fills the workspace before the agent exists, through the git socket only. It may start before the egress:
-    it does nothing until that socket is there."""
+    it does nothing until that socket is there. The one container that may write to the repository's mirror, and
+    the only one of the group that can take its lock."""
     return container(
         names,
         "fetch",
@@ -107,13 +157,22 @@ def fetch(names: Names, ground: Ground, image: str, limits: Limits) -> Plan:
                 mount(names.of("clean"), "/clean"),
                 mount(names.of("inputs"), "/inputs", read_only=True),
                 mount(names.of("sock-fetch"), "/sock", read_only=True),
+                *([mount(mirror, "/mirror")] if mirror else []),
             ],
+            groups=[str(LOCK_GID)] if mirror else [],
         ),
     )
 
 
 def extract(
-    names: Names, ground: Ground, image: str, limits: Limits, ws: str | None = None, clean: str | None = None
+    names: Names,
+    ground: Ground,
+    image: str,
+    limits: Limits,
+    ws: str | None = None,
+    clean: str | None = None,
+    *,
+    mirror: str = "",
 ) -> Plan:
     """Reads the work tree after the agent is dead. Its answer is bytes: attached, never through the log.
 
@@ -140,13 +199,19 @@ def extract(
             mounts=[
                 mount(ws or names.of("ws"), "/ws", read_only=True),
                 mount(clean or names.of("clean"), "/clean", read_only=True),
+                *_shared(mirror, "/mirror"),
             ],
         ),
     )
 
 
-def egress(names: Names, ground: Ground, image: str, *, host_gateway: bool) -> Plan:
-    """The one container with a network. Secrets reach it on stdin, which stays open for control lines."""
+def egress(
+    names: Names, ground: Ground, image: str, *, host_gateway: bool, sockets: Sequence[str] = ("agent", "fetch")
+) -> Plan:
+    """The one container with a network. Secrets reach it on stdin, which stays open for control lines.
+
+    ``sockets``: those of ``agent``, ``fetch`` and ``setup`` that it is to listen at.
+    """
     return container(
         names,
         "egress",
@@ -166,17 +231,15 @@ def egress(names: Names, ground: Ground, image: str, *, host_gateway: bool) -> P
             cpu_shares=4 * CPU_SHARES,
             tmpfs=EGRESS_TMPFS,
             extra_hosts=["host.docker.internal:host-gateway"] if host_gateway else [],
-            mounts=[
-                mount(names.of("sock-agent"), "/sock/agent"),
-                mount(names.of("sock-fetch"), "/sock/fetch"),
-            ],
+            mounts=[mount(names.of(f"sock-{one}"), f"/sock/{one}") for one in sockets],
         ),
     )
 
 
-def filler(names: Names, ground: Ground, image: str) -> Plan:
-    """Never started: archives are unpacked through it into the inputs volume. (An engine refuses to unpack into a
-    container whose root is read-only, so this one's is not.)"""
+def filler(names: Names, ground: Ground, image: str, *, mirror: str = "", setup: bool = False) -> Plan:
+    """Never started: archives are unpacked through it into the inputs volume, the folders of a mirror, and what a
+    setup phase is given. (An engine refuses to unpack into a container whose root is read-only, so this one's is
+    not.)"""
     return container(
         names,
         "filler",
@@ -194,7 +257,11 @@ def filler(names: Names, ground: Ground, image: str) -> Plan:
             tmpfs={},
             log=NO_LOG,
             read_only=False,
-            mounts=[mount(names.of("inputs"), "/inputs")],
+            mounts=[
+                mount(names.of("inputs"), "/inputs"),
+                *([mount(mirror, "/mirror")] if mirror else []),
+                *([mount(names.of("setup"), "/setup")] if setup else []),
+            ],
         ),
     )
 

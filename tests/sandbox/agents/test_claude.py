@@ -285,14 +285,6 @@ def test_the_environment_holds_a_placeholder_and_the_operators_limits() -> None:
     assert environment["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:9001"
     assert environment["CLAUDE_CODE_MAX_RETRIES"] == "0"
     assert environment["API_TIMEOUT_MS"] == "7000"
-    assert environment["https_proxy"] == environment["HTTPS_PROXY"] == "http://127.0.0.1:9080"
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_the_model_is_not_asked_through_the_proxy(host: str) -> None:
-    environment = CLAUDE.environment(Run("m"))
-    assert host in environment["NO_PROXY"].split(",")
-    assert host in environment["no_proxy"].split(",")
 
 
 @pytest.mark.parametrize(

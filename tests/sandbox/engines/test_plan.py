@@ -25,13 +25,23 @@ GOLDEN = Path(__file__).parent / "golden"
 NAMES = Names("home", "t-42")
 GROUND = Ground(seccomp="PROFILE", cpus=2)
 IMAGE = "sha256:" + "1" * 64
+MIRROR = things.mirror_volume("home", "https://git.example", "Octo/Repo").name
+DEPS = "gofer-home-deps-0123456789abcdef0123"
 
 PLANS: dict[str, Plan] = {
     "agent": plan.agent(NAMES, GROUND, IMAGE, ["claude", "-p"], {"ANTHROPIC_API_KEY": "placeholder"}, Limits()),
+    "agent-shared": plan.agent(
+        NAMES, GROUND, IMAGE, ["codex"], {"A": "b"}, Limits(), agent="codex", mirror=MIRROR, deps=DEPS
+    ),
     "fetch": plan.fetch(NAMES, GROUND, IMAGE, Limits()),
+    "fetch-mirror": plan.fetch(NAMES, GROUND, IMAGE, Limits(), mirror=MIRROR),
     "extract": plan.extract(NAMES, GROUND, IMAGE, Limits()),
+    "extract-mirror": plan.extract(NAMES, GROUND, IMAGE, Limits(), mirror=MIRROR),
     "egress": plan.egress(NAMES, GROUND, IMAGE, host_gateway=False),
+    "egress-setup": plan.egress(NAMES, GROUND, IMAGE, host_gateway=False, sockets=("agent", "fetch", "setup")),
+    "setup": plan.setup(NAMES, GROUND, IMAGE, Limits(), DEPS),
     "filler": plan.filler(NAMES, GROUND, IMAGE),
+    "filler-shared": plan.filler(NAMES, GROUND, IMAGE, mirror=MIRROR, setup=True),
     "store": plan.store("home", "t-42", "r4nd0m", GROUND, IMAGE, ["list"]),
 }
 VOLUMES = {
@@ -39,6 +49,9 @@ VOLUMES = {
     "ws": things.loop_volume(NAMES, "ws", "/dev/loop7"),
     "inputs": things.inputs_volume(NAMES),
     "images": things.images_volume("home"),
+    "setup": things.setup_volume(NAMES),
+    "sock-setup": things.socket_volume(NAMES, "sock-setup"),
+    "mirror": things.mirror_volume("home", "https://git.example", "Octo/Repo"),
 }
 
 
@@ -63,6 +76,7 @@ def test_s23_no_role_is_privileged(role: str) -> None:
     """The same as the golden files, said as rules, so that a careless rewrite of them fails here."""
     settings = PLANS[role].settings
     host = settings["HostConfig"]
+    role = settings["Labels"]["gofer.role"]
     assert not host["Privileged"]
     assert host["CapDrop"] == ["ALL"]
     assert host["SecurityOpt"] == ["no-new-privileges:true", "seccomp=PROFILE"]
@@ -86,15 +100,42 @@ def mounts(role: str) -> Iterator[dict[str, Any]]:
 
 
 def test_the_agent_never_sees_the_clean_directory_nor_the_fetch_socket() -> None:
-    assert {m["Source"].removeprefix("gofer-home-t-42-"): m["ReadOnly"] for m in mounts("agent")} == {
-        "ws": False,
-        "inputs": True,
-        "sock-agent": True,
-    }
+    own = {"ws": False, "inputs": True, "sock-agent": True}
+    assert sources("agent") == own
+    assert sources("agent-shared") == {**own, MIRROR: True, DEPS: True}
+
+
+def sources(role: str) -> dict[str, bool]:
+    """Each mounted volume, and whether it is read-only."""
+    return {m["Source"].removeprefix("gofer-home-t-42-"): m["ReadOnly"] for m in mounts(role)}
 
 
 def test_the_extractor_can_write_nowhere_but_its_tmpfs() -> None:
-    assert all(m["ReadOnly"] for m in mounts("extract"))
+    assert all(m["ReadOnly"] for role in ("extract", "extract-mirror") for m in mounts(role))
+
+
+def test_the_setup_phase_sees_neither_workspace_nor_prompt_nor_the_agents_sockets() -> None:
+    assert sources("setup") == {"setup": True, "sock-setup": True, DEPS: False}
+
+
+def test_only_the_fetch_helper_writes_to_the_mirror_and_is_of_its_locks_group() -> None:
+    writers = {role for role in PLANS for m in mounts(role) if m["Source"] == MIRROR and not m["ReadOnly"]}
+    assert writers == {"fetch-mirror", "filler-shared"}  # the second is never started
+    groups = {role: PLANS[role].settings["HostConfig"]["GroupAdd"] for role in PLANS}
+    assert {role for role, given in groups.items() if given} == {"fetch-mirror"}
+
+
+def test_only_a_container_with_dependencies_is_told_of_them() -> None:
+    assert not [line for line in PLANS["agent"].settings["Env"] if "/deps" in line]
+    assert PLANS["agent-shared"].settings["Env"][0].startswith("PATH=/deps/bin:/deps/venv/bin:/deps/node_modules/.bin:")
+
+
+def test_a_repository_has_one_mirror_whatever_the_case_of_its_name() -> None:
+    def name(base_url: str, repository: str) -> str:
+        return things.mirror_volume("home", base_url, repository).name
+
+    assert name("https://git.example", "octo/repo") == MIRROR
+    assert name("https://git2.example", "octo/repo") != MIRROR != name("https://git.example", "octo/repo2")
 
 
 def test_an_engine_with_one_cpu_is_not_asked_for_two() -> None:
