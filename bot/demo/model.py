@@ -1,4 +1,4 @@
-"""A scripted model behind the Anthropic Messages API, over real HTTP, for ``gofer demo`` and for the tests.
+"""A scripted model behind Anthropic's and OpenAI's APIs, over real HTTP, for ``gofer demo`` and for the tests.
 
 It costs nothing, answers the same every time, and fails in every way that a gateway can (``bot.demo.scenarios``).
 """
@@ -7,25 +7,26 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import json
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from aiohttp import web
-from pydantic import SecretStr, ValidationError
+from pydantic import SecretStr
 
-from bot.demo import messages, scenarios
-from bot.demo.scenarios import Answer, Asked, Break, Fail
+from bot.demo import apis, messages, scenarios
+from bot.demo.apis import Api
+from bot.demo.asked import Asked
+from bot.demo.say import new_id
+from bot.demo.scenarios import Answer, Break, Fail
 
 # Claude Code sends 100 kB at least and the whole conversation each time.
 MAX_BODY_BYTES = 64 * 2**20
 # Enough for a whole test; with bodies of 100 kB and more they must not be kept for ever.
 MAX_SEEN = 200
-# Events that go out before a stream breaks: the head, a ping, the start of a text and its first word.
-EVENTS_BEFORE_BREAK = 4
 # Handlers that hang are told to end; those that do not within this many seconds are cancelled.
 STOP_SECONDS = 1.0
 
@@ -55,7 +56,7 @@ class ScriptedModel:
         scenario: str = "ok",
         *,
         expected_key: SecretStr | None = None,
-        key_header: str = "x-api-key",
+        key_header: str = "",
         word_seconds: float = 0.2,
         retry_after: str = "",
     ) -> None:
@@ -66,6 +67,7 @@ class ScriptedModel:
         self.expected_key = expected_key
         """Every request without it is refused with 401; None: any will do."""
         self.key_header = key_header
+        """Where the key is expected; empty: where each API has it."""
         self.word_seconds = word_seconds
         self.retry_after = retry_after
         self.seen: deque[Seen] = deque(maxlen=MAX_SEEN)
@@ -118,21 +120,22 @@ class ScriptedModel:
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
-        if request.method != "POST" or not request.path.endswith("/v1/messages"):
+        api = apis.meant(request.path) if request.method == "POST" else None
+        if api is None:
             await self._note(request, body)
-            return _error(404)
-        if not self._key_is_right(request):
+            return _error(messages, "404")
+        if not self._key_is_right(request, api):
             await self._note(request, body)
-            return _error(401)
+            return _error(api, "401")
         try:
-            asked = Asked.model_validate_json(body)
+            asked = api.read(body)
             scenario = self._scenario(asked)
             answer = scenarios.answer(asked, scenario)
-        except (ValidationError, ValueError):
+        except ValueError:
             await self._note(request, body)
-            return _error(400)
+            return _error(api, "400")
         await self._note(request, body, scenario)
-        return await self._answer(request, asked, answer, scenario)
+        return await self._answer(request, api, asked, answer, scenario)
 
     async def _note(self, request: web.Request, body: bytes, scenario: str = "") -> None:
         headers = {name.lower(): value for name, value in request.headers.items()}
@@ -140,10 +143,10 @@ class ScriptedModel:
             self.seen.append(Seen(request.method, request.path_qs, headers, body, scenario))
             self._arrived.notify_all()
 
-    def _key_is_right(self, request: web.Request) -> bool:
+    def _key_is_right(self, request: web.Request, api: Api) -> bool:
         if self.expected_key is None:
             return True
-        given = request.headers.get(self.key_header, "").removeprefix("Bearer ")
+        given = request.headers.get(self.key_header or api.KEY_HEADER, "").removeprefix("Bearer ")
         return hmac.compare_digest(given.encode(), self.expected_key.get_secret_value().encode())
 
     def _scenario(self, asked: Asked) -> str:
@@ -153,28 +156,47 @@ class ScriptedModel:
         self.fail_times -= 1
         return scenario if self.fail_times >= 0 else "ok"
 
-    async def _answer(self, request: web.Request, asked: Asked, answer: Answer, scenario: str) -> web.StreamResponse:
+    async def _answer(
+        self, request: web.Request, api: Api, asked: Asked, answer: Answer, scenario: str
+    ) -> web.StreamResponse:
         if isinstance(answer, Fail):
-            return _error(answer.status, self.retry_after)
+            return _error(api, answer.name, self.retry_after)
         if isinstance(answer, Break) and not (asked.stream and answer.kind in _LATE):
             return await self._break(request, _WHOLE.get(answer.kind, answer.kind))
         say = answer.say if isinstance(answer, Break) else answer
-        whole = messages.message(say, asked.model)
+        whole = api.whole(say, asked.model)
         if not asked.stream:
-            return web.json_response(whole, headers=_request_id())
-        return await self._stream(request, whole, answer, self.word_seconds if scenario == "slow" else 0)
+            return web.json_response(whole, headers=_request_id(api))
+        pieces = api.stream(whole, asked)
+        if isinstance(answer, Break):
+            return await self._broken_stream(request, api, pieces, answer.kind)
+        return await self._stream(request, api, pieces, self.word_seconds if scenario == "slow" else 0)
 
     async def _stream(
-        self, request: web.Request, whole: Mapping[str, object], answer: Answer, pause: float
+        self, request: web.Request, api: Api, pieces: Iterator[bytes], pause: float
     ) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Type": "text/event-stream; charset=utf-8", **_request_id()})
-        await response.prepare(request)
-        for number, (name, data) in enumerate(messages.events(whole)):
-            if isinstance(answer, Break) and number == EVENTS_BEFORE_BREAK:
-                await self._break_stream(request, response, answer.kind)
-                return response
-            await response.write(messages.encode(name, data))
+        response = await _start(request, api)
+        for piece in pieces:
+            await response.write(piece)
             await asyncio.sleep(pause)
+        return response
+
+    async def _broken_stream(
+        self, request: web.Request, api: Api, pieces: Iterator[bytes], kind: str
+    ) -> web.StreamResponse:
+        """Its beginning, and then what breaks it; a ``cut`` is just the end of it."""
+        response = await _start(request, api)
+        for piece in islice(pieces, api.BEFORE_BREAK):
+            await response.write(piece)
+            await asyncio.sleep(0)
+        if kind == "stall":
+            await self._closing.wait()
+        elif kind == "garbage":
+            await response.write(b"data: {not json at all\n\n")
+        elif kind == "streamerror":
+            await response.write(api.stream_error())
+        if kind in {"stall", "drop"}:
+            _reset(request)
         return response
 
     async def _break(self, request: web.Request, kind: str) -> web.StreamResponse:
@@ -187,27 +209,23 @@ class ScriptedModel:
         _reset(request)
         return web.Response()
 
-    async def _break_stream(self, request: web.Request, response: web.StreamResponse, kind: str) -> None:
-        """In the middle of one; a ``cut`` is just the end of it."""
-        if kind == "stall":
-            await self._closing.wait()
-        elif kind == "garbage":
-            await response.write(b"data: {not json at all\n\n")
-        elif kind == "streamerror":
-            await response.write(messages.encode("error", messages.error(529)))
-        if kind in {"stall", "drop"}:
-            _reset(request)
-
 
 def _reset(request: web.Request) -> None:
     if request.transport:
         request.transport.abort()
 
 
-def _request_id() -> dict[str, str]:
-    return {"request-id": messages.new_id("req_")}
+async def _start(request: web.Request, api: Api) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"Content-Type": "text/event-stream; charset=utf-8", **_request_id(api)})
+    await response.prepare(request)
+    return response
 
 
-def _error(status: int, retry_after: str = "") -> web.Response:
-    headers = {**_request_id(), **({"Retry-After": retry_after} if retry_after else {})}
-    return web.json_response(text=json.dumps(messages.error(status)), status=status, headers=headers)
+def _request_id(api: Api) -> dict[str, str]:
+    return {api.ID_HEADER: new_id("req_")}
+
+
+def _error(api: Api, name: str, retry_after: str = "") -> web.Response:
+    status, body = api.failure(name)
+    headers = {**_request_id(api), **({"Retry-After": retry_after} if retry_after else {})}
+    return web.json_response(body, status=status, headers=headers)

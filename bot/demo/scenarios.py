@@ -7,8 +7,8 @@
     noop, decline, empty, maxtokens, refusal
                 nothing done: a text; a no in plain words; no content; cut off by the limit; the API's own refusal
     badtool     call a tool that does not exist, then a final text
-    400 401 402 403 404 413 429 500 503 529, html
-                that HTTP status; 502 with a page as from a proxy
+    400 401 402 403 404 413 429 500 503 529, quota, html
+                that HTTP status; an account that is used up; 502 with a page as from a proxy
     nocontact, hang
                 the connection is closed before an answer; there is never one
     drop, cut, stall, streamerror, garbage
@@ -24,30 +24,28 @@ from __future__ import annotations
 import base64
 import re
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from pydantic import BaseModel, ConfigDict
-
-from bot.demo.messages import STATUSES, Call, Say
+from bot.demo import tools
+from bot.demo.asked import Asked
+from bot.demo.say import STATUSES, Call, Say
 
 DECLINE = "I'm sorry, but I can't help with that request."
 LOOP_COMMAND = "true"
-# Claude Code's own messages to the model, which nobody typed.
-_REMINDER = "<system-reminder>"
 _MARKER = re.compile(r"\[\[scenario:([A-Za-z0-9+/=:]+)\]\]")
-_CWD = re.compile(r"working directory:? (/[^\s\\\"<`]+)", re.IGNORECASE)
 # A line of the prompt in NOTES.md and no more.
 _QUOTE_CHARS = 200
 
 BreakKind = Literal["nocontact", "hang", "html", "drop", "cut", "stall", "streamerror", "garbage"]
 BREAKS: tuple[BreakKind, ...] = get_args(BreakKind)
+FAILURES = (*map(str, STATUSES), "quota")
 
 
 @dataclass(frozen=True)
 class Fail:
-    """An HTTP status in place of an answer."""
+    """An HTTP error in place of an answer: one of ``FAILURES``."""
 
-    status: int
+    name: str
 
 
 @dataclass(frozen=True)
@@ -59,48 +57,6 @@ class Break:
 
 
 Answer = Say | Fail | Break
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-    type: str
-    text: str = ""
-
-
-class _Message(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-    role: str
-    content: str | list[_Part]
-
-
-class _Tool(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-    name: str
-
-
-class Asked(BaseModel):
-    """The part of a request's body that the script looks at."""
-
-    model_config = ConfigDict(extra="ignore")
-    model: str
-    stream: bool = False
-    messages: list[_Message]
-    tools: list[_Tool] = []
-    system: Any = None
-
-    def typed(self) -> list[str]:
-        """The texts that came from a person, in their order."""
-        parts = [part for said in self.messages if said.role == "user" for part in _parts(said)]
-        return [p.text for p in parts if p.type == "text" and not p.text.lstrip().startswith(_REMINDER)]
-
-    def results(self) -> int:
-        """How many calls have been answered."""
-        return sum(part.type == "tool_result" for said in self.messages for part in _parts(said))
-
-    def folder(self) -> str:
-        """Where the agent works, as the request says."""
-        found = _CWD.search(str(self.system)) or _CWD.search(str(self.messages))
-        return found[1] if found else "/ws/repo"
 
 
 def marker(scenario: str) -> str:
@@ -115,14 +71,14 @@ def shell(*commands: str) -> str:
 
 def chosen(asked: Asked, default: str) -> str:
     """The scenario that the prompt names, or else ``default``."""
-    named = [name for text in asked.typed() for name in _MARKER.findall(text)]
+    named = [name for text in asked.typed for name in _MARKER.findall(text)]
     return named[-1] if named else default
 
 
 def known(scenario: str) -> bool:
     """Whether there is such a scenario."""
     name = scenario.partition(":")[0]
-    return name in {*_SAYINGS, *_SCRIPTS, *BREAKS, *map(str, STATUSES)}
+    return name in {*_SAYINGS, *_SCRIPTS, *BREAKS, *FAILURES}
 
 
 def answer(asked: Asked, scenario: str) -> Answer:
@@ -133,12 +89,12 @@ def answer(asked: Asked, scenario: str) -> Answer:
     if name in _SAYINGS:
         return _SAYINGS[name]
     if name in _SCRIPTS:
-        return _next(_SCRIPTS[name](asked, argument), asked.results())
+        return _next(_SCRIPTS[name](asked, argument), asked.results)
     for kind in BREAKS:
         if kind == name:
-            return Break(kind, _next(_ok(asked, ""), asked.results()))
-    if name.isdecimal() and int(name) in STATUSES:
-        return Fail(int(name))
+            return Break(kind, _next(_ok(asked, ""), asked.results))
+    if name in FAILURES:
+        return Fail(name)
     raise ValueError(f"scenario {scenario!r} is not known")
 
 
@@ -146,38 +102,37 @@ def _next(script: list[Say], done: int) -> Say:
     return script[min(done, len(script) - 1)]
 
 
-def _parts(said: _Message) -> list[_Part]:
-    return [_Part(type="text", text=said.content)] if isinstance(said.content, str) else said.content
-
-
 def _ok(asked: Asked, _: str) -> list[Say]:
     """What the demo shows: a new file and an edited one."""
-    typed = _MARKER.sub("", next(iter(asked.typed()), "")).strip()
+    typed = _MARKER.sub("", next(iter(asked.typed), "")).strip()
     quote = (typed.splitlines() or ["(an empty prompt)"])[0][:_QUOTE_CHARS]
     notes = f"# Notes\n\nAsked for:\n\n> {quote}\n\nWritten by the scripted model.\n"
-    path = f"{asked.folder()}/NOTES.md"
+    path = f"{asked.folder}/NOTES.md"
     return [
-        Say("I will write the notes first.", Call("Write", {"file_path": path, "content": notes})),
-        Say("Now I point to them from the README.", _bash("printf '\\nSee NOTES.md.\\n' >> README.md")),
+        Say("I will write the notes first.", tools.write(asked.tools, path, notes)),
+        Say("Now I point to them from the README.", _bash(asked, "printf '\\nSee NOTES.md.\\n' >> README.md")),
         Say("Done: I wrote NOTES.md and pointed to it from README.md."),
     ]
 
 
-def _shell(_: Asked, argument: str) -> list[Say]:
+def _shell(asked: Asked, argument: str) -> list[Say]:
     commands = [base64.b64decode(part, validate=True).decode() for part in argument.split(":")]
-    return [*(Say("I will run this.", _bash(command)) for command in commands), Say("Done: I ran what was asked.")]
+    return [
+        *(Say("I will run this.", _bash(asked, command)) for command in commands),
+        Say("Done: I ran what was asked."),
+    ]
 
 
-def _loop(_: Asked, __: str) -> list[Say]:
-    return [Say("Once more.", _bash(LOOP_COMMAND))]
+def _loop(asked: Asked, _: str) -> list[Say]:
+    return [Say("Once more.", _bash(asked, LOOP_COMMAND))]
 
 
 def _badtool(_: Asked, __: str) -> list[Say]:
     return [Say("I will use it.", Call("no_such_tool", {"x": 1})), Say("Done: there was no such tool.")]
 
 
-def _bash(command: str) -> Call:
-    return Call("Bash", {"command": command, "description": "Run it"})
+def _bash(asked: Asked, command: str) -> Call:
+    return tools.shell(asked.tools, command)
 
 
 _SAYINGS = {

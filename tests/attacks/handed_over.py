@@ -21,7 +21,7 @@ import pytest
 
 from bot.app import serving
 from bot.config import Config
-from bot.demo import scenarios
+from bot.demo import messages, scenarios
 from bot.demo.github import LocalGitHub
 from sandbox import Handle, Job, Outcome, Reason, Sandbox, Secrets, Settings, Status, open_sandbox
 from tests.engine import Images
@@ -184,7 +184,7 @@ async def ask(seen: Seen, w: World) -> None:
     seen.comment = (await w.result(issue)).body
     seen.fetches = len([e for e in github.log if e.operation.startswith("git/") and e.status == 200])
     for question in w.model.questions:
-        seen.questions += scenarios.Asked.model_validate_json(question.body).typed()
+        seen.questions += messages.read(question.body).typed
 
 
 def app_secrets(github: LocalGitHub, config: Config) -> set[str]:

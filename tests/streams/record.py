@@ -20,8 +20,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bot.demo import scenarios
-from bot.demo.messages import STATUSES
 from bot.demo.model import ScriptedModel
+from bot.demo.say import STATUSES
 from sandbox.agents import Run
 from sandbox.agents.claude import MODEL_URL, PROXY_URL, Claude
 from sandbox.background import spawn

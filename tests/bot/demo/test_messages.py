@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot.demo import messages
-from bot.demo.messages import Call, Say
+from bot.demo.say import STATUSES, Call, Say
 
 SAYINGS = [
     Say(),
@@ -42,14 +42,14 @@ def added_up(events: list[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("say", SAYINGS, ids=repr)
 def test_a_stream_adds_up_to_the_answer_that_is_not_streamed(say: Say) -> None:
-    whole = messages.message(say, "m")
+    whole = messages.whole(say, "m")
     events = list(messages.events(whole))
     assert added_up(events) == whole
     assert (events[0][0], events[-1][0]) == ("message_start", "message_stop")
 
 
 def test_a_call_ends_with_tool_use_whatever_else_was_asked() -> None:
-    assert messages.message(Say(call=Call("X", {}), stop="max_tokens"), "m")["stop_reason"] == "tool_use"
+    assert messages.whole(Say(call=Call("X", {}), stop="max_tokens"), "m")["stop_reason"] == "tool_use"
 
 
 def test_an_event_is_one_block_of_two_lines() -> None:
@@ -59,8 +59,9 @@ def test_an_event_is_one_block_of_two_lines() -> None:
     )
 
 
-@pytest.mark.parametrize("status", messages.STATUSES)
+@pytest.mark.parametrize("status", STATUSES)
 def test_a_failure_has_the_shape_of_the_api(status: int) -> None:
-    body = messages.error(status)
+    sent, body = messages.failure(str(status))
+    assert sent == status
     assert body["type"] == "error"
     assert set(body["error"]) == {"type", "message"}

@@ -13,8 +13,8 @@ import pytest
 from pydantic import SecretStr
 
 from bot.demo import scenarios
-from bot.demo.messages import STATUSES
 from bot.demo.model import ScriptedModel
+from bot.demo.say import STATUSES
 
 KEY = SecretStr("sk-real-0123456789")
 # What never comes is looked for as long as this; loopback answers within a few ms.

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from bot.demo import scenarios
-from bot.demo.messages import STATUSES, Call, Say
-from bot.demo.scenarios import BREAKS, Asked, Break, Fail
+from bot.demo import messages, scenarios
+from bot.demo.asked import Asked
+from bot.demo.say import Call, Say
+from bot.demo.scenarios import BREAKS, FAILURES, Break, Fail
 
 TOOLS = [{"name": "Bash"}, {"name": "Write"}]
 RESULT = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "ok"}]}
@@ -16,7 +18,7 @@ def asked(prompt: str = "Write some notes.", *, results: int = 0, **more: Any) -
     reminder = {"type": "text", "text": "<system-reminder>[[scenario:500]]</system-reminder>"}
     typed = {"role": "user", "content": [reminder, {"type": "text", "text": prompt}]}
     body = {"model": "m", "messages": [typed, *[RESULT] * results], "tools": TOOLS, **more}
-    return Asked.model_validate(body)
+    return messages.read(json.dumps(body).encode())
 
 
 def test_the_demo_writes_a_file_edits_another_and_says_so() -> None:
@@ -62,9 +64,9 @@ def test_a_request_without_tools_is_a_title() -> None:
     assert scenarios.answer(asked(tools=[]), "ok") == Say(text="Notes")
 
 
-@pytest.mark.parametrize("status", STATUSES)
-def test_every_status_is_a_scenario(status: int) -> None:
-    assert scenarios.answer(asked(), str(status)) == Fail(status)
+@pytest.mark.parametrize("name", FAILURES)
+def test_every_status_is_a_scenario(name: str) -> None:
+    assert scenarios.answer(asked(), name) == Fail(name)
 
 
 @pytest.mark.parametrize("kind", BREAKS)
@@ -83,6 +85,6 @@ def test_an_unknown_scenario_is_refused(scenario: str) -> None:
 def test_the_page_of_scenarios_is_complete() -> None:
     """The module's docstring is what people read to choose one."""
     listed = set((scenarios.__doc__ or "").replace(",", " ").replace(":A:B", "").split())
-    for name in [*scenarios._SAYINGS, *scenarios._SCRIPTS, *BREAKS, *map(str, STATUSES)]:
+    for name in [*scenarios._SAYINGS, *scenarios._SCRIPTS, *BREAKS, *FAILURES]:
         assert name in listed
         assert scenarios.known(name)
