@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 
 from bot import inert
+from bot.command_options import OPTIONS
 from bot.commands import DEFAULT_WORD, VERBS
 from bot.inert import Untrusted
 from bot.permissions import Refusal
@@ -128,24 +129,35 @@ def mistake_text(mistake: Mistake, word: str = DEFAULT_WORD) -> str:
             Slip.PLACE: f"I saw {found}, but a command must start a line of its own, outside lists, tables and "
             "headings, with a blank line between it and a list or quote above.",
             Slip.GLUED: f"Right after `{word}` I saw {found}. Put a space there.",
-            Slip.OPTION: f"There are no options, and I saw {found}. Say it in words, after `{word}`.",
+            Slip.OPTION: f"There is no option {found}. Did you mean `--{nearest}`? If it is a part of what is to be "
+            f"done, write `{word} --` before it.",
+            Slip.VALUE: f"I saw {found}, and that cannot be. {_usage(mistake.nearest)}",
+            Slip.CONFLICT: f"{found} does not go together with what stands beside it.",
             Slip.TYPO: f"I do not know {found}. Did you mean `{word} {nearest}`? If it is what is to be "
             "done, use more words.",
-            Slip.NOT_YET: f"{found} is not there yet. If it is what is to be done, use more words.",
             Slip.TOO_LONG: "The prompt is too long: at most 131,071 bytes are taken.",
         }[mistake.slip]
     )
 
 
+def _usage(name: str) -> str:
+    """How an option is written."""
+    option = OPTIONS.get(name)
+    if option is None:
+        return ""
+    return f"It is written `--{name}{f' {option.value}' if option.value else ''}`: {option.meaning}."
+
+
 def help_text(word: str = DEFAULT_WORD, mistake: Mistake | None = None) -> str:
     """The commands. After a mistake, what was wrong comes first."""
     lines = [f"- `{word} {usage}`: {meaning}" for usage, meaning in VERBS.values()]
+    options = [f"- `--{name}{f' {one.value}' if one.value else ''}`: {one.meaning}" for name, one in OPTIONS.items()]
     rules = (
         "A command starts a line of its own. One command a comment: the first counts. It is taken from people who "
         "may push to this repository, in a new comment or in one whose author mends it within the hour. What the agent "
         "changes comes back as a diff."
     )
-    text = "\n".join(["**Commands**", "", *lines, "", rules])
+    text = "\n".join(["**Commands**", "", *lines, "", "**Options**, before the prompt", "", *options, "", rules])
     return f"{mistake_text(mistake, word)}\n\n{text}" if mistake else text
 
 

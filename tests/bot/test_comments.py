@@ -52,7 +52,14 @@ def outcome(reason: Reason = Reason.OK, **more: object) -> Outcome:
 def sentences() -> dict[str, str]:
     """Name to text, one for each file."""
     mistake = Mistake(slip=Slip.TYPO, found="hepl", nearest="help")
-    found = {Slip.OPTION: "--pr", Slip.PLACE: "/agent fix it)", Slip.GLUED: ":", Slip.NOT_YET: "status"}
+    found = {
+        Slip.OPTION: "--pull",
+        Slip.VALUE: "--budget lots",
+        Slip.CONFLICT: "--diff",
+        Slip.PLACE: "/agent fix it)",
+        Slip.GLUED: ":",
+    }
+    of = {Slip.VALUE: "budget", Slip.OPTION: "pr"}
     progress = Progress(last_tool="Edit", last_file="src/a b.py", last_words="I will\nfix `this` for @octocat")
     return {
         "queued-next": comments.queued(1, 0),
@@ -67,7 +74,12 @@ def sentences() -> dict[str, str]:
         "help-after-mistake": comments.help_text("/agent", mistake),
         "not-on-pull-requests": comments.not_on_pull_requests(),
         **{f"refused-{reason}": comments.refused(reason) for reason in Refusal},
-        **{f"mistake-{slip}": comments.mistake_text(Mistake(slip=slip, found=found.get(slip, ""))) for slip in Slip},
+        **{
+            f"mistake-{slip}": comments.mistake_text(
+                Mistake(slip=slip, found=found.get(slip, ""), nearest=of.get(slip, ""))
+            )
+            for slip in Slip
+        },
         "mistake-typo": comments.mistake_text(mistake),
         "failed-to-prepare-fetch": comments.failed_to_prepare(
             Reason.FETCH_FAILED, "remote: Repository not found.\nfatal: repository 'x' not found @octocat"
