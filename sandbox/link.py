@@ -14,12 +14,16 @@ from pydantic import SecretStr
 from sandbox import Unreachable
 from sandbox.background import spawn
 from sandbox.engine import STDOUT, Engine, Stream
-from sandbox.job import Secrets
-from sandbox.settings import Settings
+from sandbox.job import Job, Secrets
+from sandbox.prices import price
+from sandbox.settings import Gateway, GitHost, Settings
 
 READY_SECONDS = 30.0  # mitmproxy takes 0.8 s; two starting on one busy core took 6 s
 DROP_SECONDS = 10.0  # an order is obeyed at once
 LINE_BYTES = 64 * 1024  # the journal's lines are 1 KiB at most; more than this is no journal
+# An agent that gets an answer and asks the very same again has not heard it: its whole conversation is in each
+# question. A client that retries after a broken stream got no answer, and that is not counted.
+SAME_REQUEST = 12
 STDERR_CHARACTERS = 1_000  # kept for our own log, never shown: it may quote anything
 
 
@@ -97,25 +101,70 @@ async def linked(engine: Engine, container: str) -> AsyncIterator[Link]:
             link.close()
 
 
-def first_line(settings: Settings, repository: str | None, secrets: Secrets) -> dict[str, Any]:
-    """Policy and secrets, as the egress takes them. ``repository`` is OWNER/REPO, None where nothing is fetched."""
-    gateway, host = settings.gateway, settings.git_host
-    git = None
-    if repository is not None:
-        git = {
-            "base_url": host.base_url,
-            "private": host.private,
-            "ca_pem": host.ca_pem,
-            "repository": repository,
-        }
-    model = {
+def first_line(
+    settings: Settings, job: Job, repository: str | None, secrets: Secrets, *, with_model: bool = True
+) -> dict[str, Any]:
+    """Policy and secrets, as the egress takes them. ``repository`` is OWNER/REPO, None where nothing is fetched;
+    ``with_model`` is False where no agent runs (a fetch or a setup alone): then no socket leads to a model.
+
+    Raises ``ValueError`` in words where a bound on cost cannot be held, because the model's price is not known.
+    """
+    gateway = settings.gateway_for(job.agent)
+    token, proxy = secrets.fetch_token or SecretStr(""), settings.proxy
+    key = gateway.key.get_secret_value() if with_model else ""
+    return {
+        "policy": {
+            "model": _model(gateway) if with_model else None,
+            "git": None if repository is None else _git(settings.git_host, repository),
+            "general": {"allowed": [], "setup": False},
+            "proxy": None if proxy is None else {"url": proxy.url, "user": proxy.user, "ca_pem": proxy.ca_pem},
+            "budget": _budget(settings, job),
+        },
+        "secrets": {
+            "model": key,
+            "fetch": token.get_secret_value(),
+            "proxy": "" if proxy is None else proxy.password.get_secret_value(),
+        },
+    }
+
+
+def _model(gateway: Gateway) -> dict[str, Any]:
+    return {
         "base_url": gateway.base_url,
         "header": gateway.header,
         "private": gateway.private,
         "ca_pem": gateway.ca_pem,
+        "apis": list(gateway.apis),
+        "oauth": gateway.oauth,
+        "server_side": gateway.server_side,
     }
-    token = secrets.fetch_token or SecretStr("")
+
+
+def _git(host: GitHost, repository: str) -> dict[str, Any]:
     return {
-        "policy": {"model": model, "git": git},
-        "secrets": {"model": gateway.key.get_secret_value(), "fetch": token.get_secret_value()},
+        "base_url": host.base_url,
+        "private": host.private,
+        "ca_pem": host.ca_pem,
+        "repository": repository,
     }
+
+
+def _budget(settings: Settings, job: Job) -> dict[str, Any]:
+    limits, model = job.limits, model_of(settings, job)
+    known = price(model)
+    if limits.cost_usd is not None and known is None:
+        raise ValueError(f"a bound on cost cannot be held: the price of the model {model} is not known")
+    return {
+        "model_requests": limits.model_requests,
+        "tokens": limits.tokens,
+        "cost_usd": limits.cost_usd,
+        "egress_bytes": limits.egress_bytes,
+        "same_request": SAME_REQUEST,
+        "prices": None if known is None else known._asdict(),
+    }
+
+
+def model_of(settings: Settings, job: Job) -> str:
+    """The model that the task asks for, or its agent's default."""
+    own = settings.for_agent(job.agent)
+    return job.model or (own.model if own is not None else "")

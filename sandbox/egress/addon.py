@@ -23,9 +23,9 @@ from sandbox.egress import answering, asked, policy, tls
 from sandbox.egress.allowed import Allowed, TooLong
 from sandbox.egress.answer import Answer
 from sandbox.egress.closed import closed
+from sandbox.egress.credentials import Credentials
 from sandbox.egress.dial import PinnedLoop, Refused
 from sandbox.egress.door import Doors, listener_of
-from sandbox.egress.headers import Credentials
 from sandbox.egress.journal import Journal
 from sandbox.egress.policy import Request, Verdict
 from sandbox.egress.reach import Policy, Upstream
@@ -115,7 +115,8 @@ class Egress:
             request.listener,
             upstream,
             policy.body_limit(self._policy, request),
-            is_answer=verdict.target.partition("?")[0].endswith("/v1/messages"),
+            api=verdict.rule.api if verdict.rule else "",
+            is_answer=verdict.rule is not None and verdict.rule.answers,
         )
         asked.rewrite(flow, request, verdict, upstream, self._credentials)
         flow.request.stream = self._counted(flow, allowed)
@@ -192,7 +193,7 @@ class Egress:
         scrubber = Scrubber(self._credentials.masked())
         answering.clean(response, allowed.listener, scrubber)
         if allowed.is_answer:
-            allowed.answer = Answer(response.status_code, response.headers.get("content-type", ""))
+            allowed.answer = Answer(response.status_code, response.headers.get("content-type", ""), allowed.api)
         response.stream = answering.stream(scrubber, allowed.answer, lambda error: self.shut(flow, error))
 
     @closed
@@ -213,7 +214,7 @@ class Egress:
         if allowed is None or not allowed.is_answer:
             return
         status = flow.response.status_code if flow.response is not None else 0
-        answer = allowed.answer or Answer(status, "")
+        answer = allowed.answer or Answer(status, "", allowed.api)
         self._journal.answer(
             listener=allowed.listener, status=answer.status, complete=answer.complete(framed=framed), count=answer.count
         )

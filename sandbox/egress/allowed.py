@@ -13,9 +13,10 @@ class TooLong(Exception):
 class Allowed:
     """One request and its response; ``listener`` and ``upstream`` never change."""
 
-    def __init__(self, listener: str, upstream: Upstream, body_bytes: int, *, is_answer: bool) -> None:
+    def __init__(self, listener: str, upstream: Upstream, body_bytes: int, *, api: str = "", is_answer: bool) -> None:
         self.listener = listener
         self.upstream = upstream
+        self.api = api
         self.is_answer = is_answer
         """Its response counts as an answer of the model (counting tokens is none)."""
         self.answer: Answer | None = None

@@ -5,8 +5,15 @@ from __future__ import annotations
 import re
 
 # The last event of a stream, by its name line or by its data; a text inside a delta cannot look like it, because a
-# line break inside JSON is written as two characters.
-_LAST = re.compile(rb'[\r\n](?:event: ?message_stop\s|data: ?\{ ?"type": ?"message_stop")')
+# line break inside JSON is written as two characters. An answer that met its bound of tokens has come whole too.
+_LAST = {
+    "anthropic-messages": re.compile(rb'[\r\n](?:event: ?message_stop\s|data: ?\{ ?"type": ?"message_stop")'),
+    "openai-responses": re.compile(
+        rb"[\r\n](?:event: ?response\.(?:completed|incomplete)\s"
+        rb'|data: ?\{ ?"type": ?"response\.(?:completed|incomplete)")'
+    ),
+    "openai-chat": re.compile(rb"[\r\n]data: ?\[DONE\]\s"),
+}
 # Longer than anything that _LAST matches, so that it is found across the ends of chunks.
 _TAIL = 64
 
@@ -14,11 +21,12 @@ _TAIL = 64
 class Answer:
     """``feed`` every chunk. ``complete`` may be asked at any time."""
 
-    __slots__ = ("_stopped", "_stream", "_tail", "count", "status")
+    __slots__ = ("_last", "_stopped", "_stream", "_tail", "count", "status")
 
-    def __init__(self, status: int, content_type: str) -> None:
+    def __init__(self, status: int, content_type: str, api: str = "anthropic-messages") -> None:
         self.status = status
         self.count = 0
+        self._last = _LAST[api]
         self._stream = content_type.partition(";")[0].strip().lower() == "text/event-stream"
         self._stopped = False
         self._tail = b"\n"
@@ -27,7 +35,7 @@ class Answer:
         self.count += len(chunk)
         if self._stream and not self._stopped:
             seen = self._tail + chunk
-            self._stopped = _LAST.search(seen) is not None
+            self._stopped = self._last.search(seen) is not None
             self._tail = seen[-_TAIL:]
 
     def complete(self, *, framed: bool) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from mitmproxy import http
 
 from sandbox.egress import headers
+from sandbox.egress.credentials import Credentials, Outgoing
 from sandbox.egress.door import listener_of
-from sandbox.egress.headers import Credentials
 from sandbox.egress.policy import Request, Verdict
 from sandbox.egress.reach import Upstream
 
@@ -47,7 +47,8 @@ def rewrite(
 ) -> None:
     """Build the request anew from what was judged."""
     kept = headers.sent(request.listener, flow.request.headers.fields, upstream.authority)
-    flow.request.headers = http.Headers([*kept, *credentials.set_on(request.listener)])
+    outgoing = Outgoing(request.method, upstream.authority, verdict.target, kept)
+    flow.request.headers = http.Headers(credentials.set_on(request.listener, outgoing))
     data = flow.request.data
     data.method, data.path, data.authority = request.method.encode(), verdict.target.encode(), b""
     data.host, data.port = upstream.host, upstream.port

@@ -1,4 +1,4 @@
-"""Which headers travel, and where a credential is set: pure, standard library only.
+"""Which headers travel: pure, standard library only.
 
 What is not on the list does not travel. So no credential of the client's goes upstream, under whatever name, and no
 header with which a request could be routed, overridden or framed differently.
@@ -6,16 +6,21 @@ header with which a request could be routed, overridden or framed differently.
 
 from __future__ import annotations
 
-import base64
 import re
-from collections.abc import Iterable, Mapping
-from urllib.parse import quote
+from collections.abc import Iterable
 
 Fields = tuple[tuple[bytes, bytes], ...]
 
 _BOTH = rb"accept|content-type|content-length|transfer-encoding|content-encoding|user-agent|expect"
+# What the clients say of themselves and their session; an organisation or project of a provider is never among it: the
+# key's own is used.
+_MODEL = (
+    rb"|x-app|x-(stainless|claude|anthropic|codex|session|opencode)-[a-z0-9-]+|anthropic-(beta|version|dangerous-[a-z-]+)"
+    rb"|originator|version|(session|thread|conversation)[-_]id|openai-beta|x-client-request-id"
+    rb"|x-openai-(subagent|internal-codex-responses-lite)"
+)
 _TRAVELS = {
-    "model": re.compile(_BOTH + rb"|x-app|x-(stainless|claude|anthropic)-[a-z0-9-]+|anthropic-[a-z0-9-]+"),
+    "model": re.compile(_BOTH + _MODEL),
     "git": re.compile(_BOTH + rb"|git-protocol|pragma|cache-control"),
 }
 # The second net: a name on the list above that still sounds like a credential stays here.
@@ -25,8 +30,6 @@ _RESPONSE_STAYS = re.compile(
     rb"set-cookie2?|www-authenticate|proxy-.*|location|refresh|alt-svc|upgrade|keep-alive|trailer|clear-site-data"
     rb"|strict-transport-security"
 )
-# A secret shorter than this is no secret, and masking it would tear holes into ordinary text.
-SECRET_BYTES = 8
 
 
 def sent(listener: str, fields: Iterable[tuple[bytes, bytes]], host: str) -> Fields:
@@ -60,54 +63,3 @@ def _plain(value: bytes) -> bool:
 def answered(fields: Iterable[tuple[bytes, bytes]]) -> Fields:
     """The upstream's headers that the client gets to see."""
     return tuple((name, value) for name, value in fields if not _RESPONSE_STAYS.fullmatch(name.lower()))
-
-
-class Credentials:
-    """The secrets of one sandbox. Shown by nothing: ``repr`` names no value, and there is no attribute to log."""
-
-    __slots__ = ("_header", "_seen", "_values")
-
-    def __init__(self, secrets: Mapping[str, str], model_header: str) -> None:
-        """Raises ``ValueError`` for anything but the two known secrets, or one that no header can carry."""
-        if set(secrets) != {"model", "fetch"}:
-            raise ValueError("secrets must have exactly: model, fetch")
-        for name, value in secrets.items():
-            if not isinstance(value, str) or not value.isascii() or not (value == "" or value.isprintable()):
-                raise ValueError(f"the secret {name} is not printable ASCII")
-        self._header = model_header
-        self._values = {"model": secrets["model"], "git": secrets["fetch"]}
-        self._seen = tuple(sorted({form for value in secrets.values() for form in _forms(value)}, key=len)[::-1])
-
-    def __repr__(self) -> str:
-        return f"Credentials({', '.join(name for name, value in self._values.items() if value)})"
-
-    def set_on(self, listener: str) -> Fields:
-        """The header to add to one allowed request of this listener; none where there is no credential."""
-        value = self._values.get(listener, "")
-        if not value:
-            return ()
-        if listener == "git":
-            pair = base64.b64encode(f"x-access-token:{value}".encode())
-            return ((b"authorization", b"Basic " + pair),)
-        bearer = "Bearer " if self._header == "authorization" else ""
-        return ((self._header.encode("ascii"), f"{bearer}{value}".encode("ascii")),)
-
-    def drop(self, listener: str) -> None:
-        """Forget it. What an upstream may still echo of it goes on being masked."""
-        self._values.pop(listener, None)
-
-    def masked(self) -> tuple[bytes, ...]:
-        """Every form of every secret that must not be seen by a client, longest first."""
-        return self._seen
-
-
-def _forms(secret: str) -> Iterable[bytes]:
-    """The secret as we send it, and as an upstream may write it into JSON, a URL or its own log line."""
-    for value in {secret, secret.removeprefix("Bearer ")}:
-        if len(value) >= SECRET_BYTES:
-            pair = f"x-access-token:{value}".encode()
-            yield value.encode()
-            yield base64.b64encode(pair)
-            yield quote(value, safe="").encode()
-            yield value.replace("\\", "\\\\").replace('"', '\\"').replace("/", "\\/").encode()
-            yield value.replace("\\", "\\\\").replace('"', '\\"').encode()

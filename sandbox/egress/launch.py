@@ -18,10 +18,10 @@ from mitmproxy.proxy.mode_servers import ServerManager
 
 from sandbox.egress import tls
 from sandbox.egress.addon import Egress
+from sandbox.egress.credentials import Credentials
 from sandbox.egress.dial import PinnedLoop
 from sandbox.egress.door import Doors
 from sandbox.egress.floors import too_old, versions
-from sandbox.egress.headers import Credentials
 from sandbox.egress.journal import Journal
 from sandbox.egress.listen import open_doors
 from sandbox.egress.master import SCRATCH, make_master

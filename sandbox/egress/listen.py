@@ -19,9 +19,14 @@ SOCKETS = {
 
 
 async def open_doors(doors: Doors, manager: ServerManager, rules: Policy) -> None:
-    """Listen on all three from now on. Raises ``OSError`` where one cannot be made: then nothing must start."""
+    """Listen on all from now on (for the model only where there is one).
+
+    Raises ``OSError`` where one cannot be made: then nothing must start.
+    """
     modes = {"model": _mode(rules.model), "general": "regular", "git": _mode(rules.git)}
     for listener, path in SOCKETS.items():
+        if listener == "model" and rules.model is None:
+            continue  # no agent runs here
         # Never started, so it listens nowhere: it only makes the handler of a connection that a door accepted.
         instance: ServerInstance[Any] = ServerInstance.make(modes[listener], manager)
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 from sandbox.egress import reach
-from sandbox.egress.headers import Credentials
+from sandbox.egress.credentials import Credentials
 from sandbox.egress.journal import Journal
 from sandbox.egress.reach import Policy
 
@@ -42,7 +42,7 @@ def parse(line: bytes) -> tuple[Policy, Credentials]:
     if not isinstance(given["policy"], dict):
         raise ValueError("the policy is no object")
     rules = reach.parse(given["policy"])
-    return rules, Credentials(given["secrets"], rules.model_header)
+    return rules, Credentials(given["secrets"], rules)
 
 
 class Orders:

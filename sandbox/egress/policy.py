@@ -8,41 +8,13 @@ and what was judged is what is sent.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sandbox.egress import shown
 from sandbox.egress.reach import Policy, Upstream
+from sandbox.egress.request import Request, Verdict
+from sandbox.egress.request import refused as _no
 from sandbox.egress.rules import Rule, rules
 
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One request as it came, before any of its body. ``host`` is what a client of the general listener asked for."""
-
-    listener: str
-    method: str
-    target: str
-    host: str = ""
-    scheme: str = "http"
-    absolute: bool = False
-    """The request target named a host itself (absolute form or CONNECT)."""
-    version: str = "HTTP/1.1"
-    upgrade: bool = False
-    has_body: bool = False
-    length: int | None = None
-    content_type: str = ""
-    content_encoding: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """``reason`` is the sentence for the client; ``target`` is what goes upstream, empty when refused."""
-
-    allowed: bool
-    status: int
-    reason: str
-    host: str
-    target: str = ""
+__all__ = ["Request", "Verdict", "body_limit", "decide"]
 
 
 def decide(policy: Policy, request: Request) -> Verdict:
@@ -51,6 +23,8 @@ def decide(policy: Policy, request: Request) -> Verdict:
     if upstream is None:
         if request.listener == "git":
             return _no("git", 403, "nothing can be fetched from this sandbox now")
+        if request.listener == "model":
+            return _no("model", 403, "no model is reachable from this sandbox")
         return _general(policy, request)
     if request.version != "HTTP/1.1":
         return _no(upstream.host, 400, "only HTTP/1.1 is spoken here")
@@ -75,7 +49,7 @@ def _against(rule: Rule, upstream: Upstream, request: Request) -> Verdict:
         return _no(upstream.host, 415, "the body must not be encoded")
     if request.length is not None and request.length > rule.body_bytes:
         return _no(upstream.host, 413, f"a body may have {rule.body_bytes} bytes at most")
-    return Verdict(True, 200, "", upstream.host, rule.target)
+    return Verdict(True, 200, "", upstream.host, rule.target, rule)
 
 
 def body_limit(policy: Policy, request: Request) -> int:
@@ -99,7 +73,3 @@ def _unknown_target(policy: Policy, request: Request) -> str:
     if "receive-pack" in request.target:
         return f"pushing is refused: this sandbox may only read {policy.repository}"
     return f"only {policy.repository} can be fetched from this sandbox"
-
-
-def _no(host: str, status: int, reason: str) -> Verdict:
-    return Verdict(False, status, reason, host)

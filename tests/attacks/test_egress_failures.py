@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.sandbox.egress.policies import line
 from tests.sandbox.egress.rig import (
     LAUNCH,
     PYTHON,
@@ -15,6 +16,7 @@ from tests.sandbox.egress.rig import (
     StandIn,
     World,
     get,
+    model_part,
     policy_for,
     post,
 )
@@ -24,7 +26,8 @@ pytestmark = pytest.mark.engine
 # The real launcher, with functions that raise while /tmp/fail names them. Name lookups are written down.
 BREAKABLE = r"""
 import pathlib, socket
-from sandbox.egress import addon, answer, answering, asked, headers, journal, launch, policy, refusing, scrub, shown
+from sandbox.egress import addon, answer, answering, asked, credentials, headers, journal, launch, policy
+from sandbox.egress import refusing, scrub, shown
 from sandbox.egress.allowed import Allowed
 from sandbox.egress.dial import PinnedLoop
 
@@ -42,7 +45,7 @@ def breakable(owner, attribute):
 
 for owner, attribute in [
     (policy, "decide"), (policy, "body_limit"), (shown, "path"), (headers, "sent"), (headers, "answered"),
-    (headers.Credentials, "set_on"), (headers.Credentials, "masked"), (journal.Journal, "verdict"),
+    (credentials.Credentials, "set_on"), (credentials.Credentials, "masked"), (journal.Journal, "verdict"),
     (journal.Journal, "answer"), (journal.Journal, "trouble"), (PinnedLoop, "pin"), (addon, "HttpLayer"),
     (asked, "judged"), (asked, "rewrite"), (answering, "unwanted"), (answering, "clean"), (Allowed, "count"),
     (scrub.Scrubber, "feed"), (scrub.Scrubber, "finish"), (answer.Answer, "feed"), (answer.Answer, "complete"),
@@ -164,13 +167,19 @@ def test_where_even_refusing_fails_the_process_ends(here: World, model: StandIn)
     assert model.connections == 0
 
 
+SECRETS = {"model": "CANARY-key-0123456789", "fetch": "", "proxy": ""}
+
+
+def whole(**policy: object) -> bytes:
+    return json.dumps({"policy": line(git=None, **policy), "secrets": SECRETS}).encode() + b"\n"
+
+
 BAD_FIRST_LINES = {
     "missing": b"",
     "malformed": b'{"policy": {}, "secrets": {"model": "CANARY-key-0123456789", "fetch": ""}\n',
-    "plain-http": b'{"policy": {"model": {"base_url": "http://api.test", "header": "x-api-key", "private": false,'
-    b' "ca_pem": ""}, "git": null}, "secrets": {"model": "CANARY-key-0123456789", "fetch": ""}}\n',
-    "no-certificate": b'{"policy": {"model": {"base_url": "https://api.test", "header": "x-api-key", "private": true,'
-    b' "ca_pem": "junk"}, "git": null}, "secrets": {"model": "CANARY-key-0123456789", "fetch": ""}}\n',
+    "plain-http": whole(model=model_part("http://api.test", private=False)),
+    "no-certificate": whole(model=model_part("https://api.test", ca_pem="junk")),
+    "unknown-part": whole(model=model_part("https://api.test"), more={}),
 }
 
 
@@ -188,7 +197,7 @@ def test_e25_a_bad_policy_is_no_start(here: World, name: str) -> None:
 
 def test_e25_nothing_replaces_the_policy_of_a_running_egress(egress: Egress, model: StandIn) -> None:
     """No reload: later lines can only take away, and the code is out of this uid's reach."""
-    other = {"policy": {**policy_for(model), "git": None}, "secrets": {"model": "other-key-0123456789", "fetch": ""}}
+    other = {"policy": policy_for(model), "secrets": {**SECRETS, "model": "other-key-0123456789"}}
     model.forget()
     egress.tell(json.dumps(other).encode() + b"\n" + b'{"do": "allow-all"}\n' + b"\xff\n")
     egress.wait_for("trouble")

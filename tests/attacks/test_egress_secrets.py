@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sandbox.egress.policies import line
 from tests.sandbox.egress.rig import (
     FETCH_TOKEN,
     MODEL_KEY,
@@ -22,6 +23,8 @@ from tests.sandbox.egress.rig import (
     StandIn,
     World,
     get,
+    git_part,
+    model_part,
     policy_for,
     post,
     stream,
@@ -211,10 +214,7 @@ def authority() -> Authority:
 
 def both(model: str, git: str, ca: str, *, private: bool) -> dict[str, object]:
     """Model and git upstream by URL, so that one container tries two."""
-    return {
-        "model": {"base_url": model, "header": "x-api-key", "private": private, "ca_pem": ca},
-        "git": {"base_url": git, "private": private, "ca_pem": ca, "repository": REPOSITORY},
-    }
+    return line(model=model_part(model, private=private, ca_pem=ca), git=git_part(git, private=private, ca_pem=ca))
 
 
 def tried(egress: Egress) -> tuple[int, int]:
@@ -270,7 +270,7 @@ def test_e32_one_upstreams_authority_vouches_for_no_other(here: World, authority
     upstream = StandIn(here.gateway, tls=authority.server("model.test", tmp_path))
     url = f"https://model.test:{upstream.port}"
     given = both(url, url, authority.pem, private=True)
-    given["model"] = {"base_url": url, "header": "x-api-key", "private": True, "ca_pem": ""}
+    given["model"] = model_part(url)
     egress = here.start(given, hosts={"model.test": here.gateway})
     assert tried(egress) == (502, 200)
     upstream.close()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
-from sandbox import Gateway, GitHost, Secrets, Settings, Unreachable
+from sandbox import AgentSettings, Gateway, GitHost, Job, Limits, Proxy, Secrets, Settings, Unreachable
+from sandbox.egress.orders import parse
 from sandbox.engine import STDERR, STDOUT
 from sandbox.link import EgressFailed, Link, first_line
 
@@ -82,16 +84,57 @@ async def test_an_order_is_one_line(stream: Scripted, link: Link) -> None:
     assert stream.written == [b'{"do": "drop-fetch"}\n']
 
 
+def job(**more: Any) -> Job:
+    return Job(name="t", prompt="p", source=None, **more)
+
+
 def test_the_first_line_holds_policy_and_secrets_and_nothing_else(tmp_path: Path) -> None:
     settings = Settings(
         state_dir=tmp_path,
         gateway=Gateway(base_url="https://m.example/v1", key=SecretStr("K"), header="authorization"),
         git_host=GitHost(base_url="https://git.example"),
+        proxy=Proxy(url="http://proxy.example:3128", user="u", password=SecretStr("P")),
     )
-    line = first_line(settings, "octo/hello", Secrets(fetch_token=SecretStr("T")))
-    assert line["secrets"] == {"model": "K", "fetch": "T"}
+    line = first_line(settings, job(), "octo/hello", Secrets(fetch_token=SecretStr("T")))
+    assert line["secrets"] == {"model": "K", "fetch": "T", "proxy": "P"}
     assert line["policy"]["git"]["repository"] == "octo/hello"
     assert line["policy"]["model"]["header"] == "authorization"
-    assert "K" not in json.dumps(line["policy"])
-    assert first_line(settings, None, Secrets())["policy"]["git"] is None
-    assert first_line(settings, None, Secrets())["secrets"]["fetch"] == ""
+    assert not {"K", "T", "P"} & set(strings(line["policy"]))
+    assert first_line(settings, job(), None, Secrets())["policy"]["git"] is None
+    assert first_line(settings, job(), None, Secrets())["secrets"]["fetch"] == ""
+
+
+def strings(value: Any) -> Iterator[str]:
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from strings(inner)
+    elif isinstance(value, str):
+        yield value
+
+
+def test_where_no_agent_runs_neither_model_nor_key_is_given(tmp_path: Path) -> None:
+    settings = Settings(state_dir=tmp_path, gateway=Gateway(key=SecretStr("K")))
+    line = first_line(settings, job(), None, Secrets(), with_model=False)
+    assert line["policy"]["model"] is None
+    assert line["secrets"]["model"] == ""
+
+
+def test_the_egress_understands_every_line_that_is_written(tmp_path: Path) -> None:
+    own = AgentSettings(model="gpt-5", gateway=Gateway(base_url="https://o.example", apis=("openai-chat",)))
+    settings = Settings(
+        state_dir=tmp_path, agents={"claude": AgentSettings(), "codex": own}, proxy=Proxy(url="http://p")
+    )
+    for agent, host in (("claude", "api.anthropic.com"), ("codex", "o.example")):
+        task = job(agent=agent, limits=Limits(cost_usd=2))
+        rules, _ = parse(json.dumps(first_line(settings, task, "o/r", Secrets())).encode())
+        assert rules.model is not None
+        assert rules.model.host == host
+        assert rules.budget is not None
+        assert (rules.budget.cost_usd, rules.budget.prices is None) == (2, False)
+
+
+def test_a_bound_on_cost_for_a_model_of_unknown_price_is_refused_in_words(tmp_path: Path) -> None:
+    settings = Settings(state_dir=tmp_path)
+    with pytest.raises(ValueError, match="the price of the model mystery-1 is not known"):
+        first_line(settings, job(model="mystery-1", limits=Limits(cost_usd=2)), None, Secrets())
+    assert first_line(settings, job(model="mystery-1"), None, Secrets())["policy"]["budget"]["prices"] is None

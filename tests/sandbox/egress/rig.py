@@ -30,6 +30,7 @@ from docker.models.containers import Container
 from docker.types import Mount
 
 from sandbox.egress.report import Report, read
+from tests.sandbox.egress.policies import MODEL, line
 
 MODEL_KEY = "sk-ant-CANARY-model-0123456789abcdef"
 FETCH_TOKEN = "ghs_CANARYfetch0123456789abcdef"
@@ -365,7 +366,7 @@ class World:
     ) -> Egress:
         """An egress as the service starts it; returns when it is ready. ``given`` replaces secrets."""
         egress = Egress(self, command, hosts)
-        secret = {"model": MODEL_KEY, "fetch": FETCH_TOKEN, **given}
+        secret = {"model": MODEL_KEY, "fetch": FETCH_TOKEN, "proxy": "", **given}
         egress.tell(json.dumps({"policy": policy, "secrets": secret}).encode() + b"\n")
         egress.wait_for("ready")
         return egress
@@ -510,22 +511,22 @@ def memory(egress: Egress) -> int:
     return int(stats["memory_stats"]["usage"]) - int(cache)
 
 
-def policy_for(model: StandIn, git: StandIn | None = None, prefix: str = "", **more: Any) -> dict[str, Any]:
+def policy_for(
+    model: StandIn, git: StandIn | None = None, prefix: str = "", budget: Any = None, proxy: Any = None, **more: Any
+) -> dict[str, Any]:
     """Both upstreams plain http on the test's own bridge, named private by the operator."""
-    return {
-        "model": {
-            "base_url": f"http://{model.host}:{model.port}{prefix}",
-            "header": "x-api-key",
-            "private": True,
-            "ca_pem": "",
-            **more,
-        },
-        "git": None
-        if git is None
-        else {
-            "base_url": f"http://{git.host}:{git.port}",
-            "private": True,
-            "ca_pem": "",
-            "repository": REPOSITORY,
-        },
-    }
+    return line(
+        model=model_part(f"http://{model.host}:{model.port}{prefix}", **more),
+        git=None if git is None else git_part(f"http://{git.host}:{git.port}"),
+        budget=budget,
+        proxy=proxy,
+    )
+
+
+def model_part(base_url: str, **more: Any) -> dict[str, Any]:
+    """A gateway that the operator named private."""
+    return {**MODEL, "base_url": base_url, "private": True, **more}
+
+
+def git_part(base_url: str, **more: Any) -> dict[str, Any]:
+    return {"base_url": base_url, "private": True, "ca_pem": "", "repository": REPOSITORY, **more}

@@ -51,3 +51,31 @@ def test_other_answers_are_whole_when_their_framing_is(status: int, framed: bool
     answer = Answer(status, "application/json")
     answer.feed(b"{}")
     assert answer.complete(framed=framed) is whole
+
+
+ENDS = {
+    "openai-responses": [
+        b'event: response.completed\ndata: {"type":"response.completed","response":{}}\n\n',
+        b'data: {"type":"response.incomplete","response":{}}\n\n',
+    ],
+    "openai-chat": [b"data: [DONE]\n\n", b"data:[DONE]\r\n\r\n"],
+}
+BEFORE = b'data: {"type":"response.created"}\n\ndata: {"choices":[{"delta":{"content":"data: [DONE]\\n"}}]}\n\n'
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+@pytest.mark.parametrize("api", ENDS)
+def test_each_api_has_its_own_last_event(api: str, size: int) -> None:
+    for other, ends in ENDS.items():
+        for end in ends:
+            answer, data = Answer(200, STREAM, api), BEFORE + end
+            for at in range(0, len(data), size):
+                answer.feed(data[at : at + size])
+            assert answer.complete(framed=True) is (other == api)
+
+
+@pytest.mark.parametrize("event", [b"response.failed", b"response.completedx", b"response.created"])
+def test_a_response_that_failed_is_none(event: bytes) -> None:
+    answer = Answer(200, STREAM, "openai-responses")
+    answer.feed(b'event: %s\ndata: {"type":"%s"}\n\n' % (event, event))
+    assert not answer.complete(framed=True)

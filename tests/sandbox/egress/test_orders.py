@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
+from sandbox.egress.credentials import Outgoing
 from sandbox.egress.journal import Journal
 from sandbox.egress.orders import MAX_LINE_BYTES, Orders, first_line, parse
-from tests.sandbox.egress.policies import GIT, MODEL, POLICY
+from tests.sandbox.egress.policies import POLICY
+from tests.sandbox.egress.policies import line as policy_line
 
-SECRETS = {"model": "CANARY-key-0123456789", "fetch": ""}
-POLICY_LINE = {"policy": {"model": MODEL, "git": GIT}, "secrets": SECRETS}
+SECRETS = {"model": "CANARY-key-0123456789", "fetch": "", "proxy": ""}
+POLICY_LINE = {"policy": policy_line(), "secrets": SECRETS}
 DROP = b'{"do": "drop-fetch"}\n'
 # An order through a pipe takes microseconds.
 SECONDS = 10
@@ -48,7 +50,7 @@ def test_a_first_line_without_an_end_is_no_start() -> None:
 def test_a_policy_line_is_policy_and_credentials() -> None:
     rules, credentials = parse(json.dumps(POLICY_LINE).encode())
     assert rules == POLICY
-    assert credentials.set_on("model") == ((b"x-api-key", SECRETS["model"].encode()),)
+    assert credentials.set_on("model", Outgoing("POST", "h", "/", ())) == ((b"x-api-key", SECRETS["model"].encode()),)
 
 
 @pytest.mark.parametrize(

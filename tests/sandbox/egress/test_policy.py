@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sandbox.egress.policy import Request, body_limit, decide
 from sandbox.egress.reach import parse
 from sandbox.egress.rules import GIT_BODY_BYTES, MODEL_BODY_BYTES, rules
-from tests.sandbox.egress.policies import MODEL, POLICY, PREFIX
+from tests.sandbox.egress.policies import MODEL, POLICY, PREFIX, line
 
 CHAT = Request("model", "POST", "/v1/messages", has_body=True, length=2, content_type="application/json")
 REFS = Request("git", "GET", "/Octo/hello.world.git/info/refs?service=git-upload-pack")
@@ -112,7 +112,7 @@ def test_after_fetching_nothing_can_be_fetched() -> None:
 
 def test_a_demo_upstream_over_plain_http_is_not_said_to_be_reachable_over_https() -> None:
     model = {**MODEL, "base_url": "http://demo.test:8080", "private": True}
-    policy = parse({"model": model, "git": None})
+    policy = parse(line(model=model, git=None))
     asked = Request("general", "GET", "/", host="demo.test")
     assert decide(policy, asked).reason == "demo.test is not reachable from this sandbox"
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sandbox.egress.reach import Policy, parse
-from tests.sandbox.egress.policies import GIT, MODEL
+from tests.sandbox.egress.policies import GIT, MODEL, line
 
 BAD_POLICIES: list[tuple[str, Any]] = [
     ("model", {**MODEL, "base_url": "http://gateway.test"}),
@@ -35,7 +35,7 @@ BAD_POLICIES: list[tuple[str, Any]] = [
     ("model", {**MODEL, "header": "x\r\ny"}),
     ("model", {**MODEL, "extra": 1}),
     ("model", {"base_url": "https://gateway.test"}),
-    ("model", None),
+    ("model", "https://gateway.test"),
     ("git", {**GIT, "repository": "octo"}),
     ("git", {**GIT, "repository": "octo/hello/world"}),
     ("git", {**GIT, "repository": "octo/.."}),
@@ -46,13 +46,25 @@ BAD_POLICIES: list[tuple[str, Any]] = [
     ("git", {**GIT, "repository": None}),
     ("git", "https://github.test"),
     ("more", {}),
+    ("model", {**MODEL, "apis": []}),
+    ("model", {**MODEL, "apis": ["anything"]}),
+    ("model", {**MODEL, "apis": "openai-chat"}),
+    ("model", {**MODEL, "oauth": "yes"}),
+    ("model", {**MODEL, "server_side": 1}),
+    ("proxy", {"url": "http://proxy.test/path", "user": "", "ca_pem": ""}),
+    ("proxy", {"url": "socks5://proxy.test", "user": "", "ca_pem": ""}),
+    ("proxy", {"url": "http://me:pw@proxy.test", "user": "", "ca_pem": ""}),
+    ("proxy", {"url": "http://proxy.test", "user": "a:b", "ca_pem": ""}),
+    ("proxy", {"url": "http://proxy.test"}),
+    ("general", None),
+    ("budget", {}),
 ]
 
 
 @pytest.mark.parametrize(("part", "given_"), BAD_POLICIES, ids=range(len(BAD_POLICIES)))
 def test_e25_a_policy_that_is_unclear_is_none(part: str, given_: Any) -> None:
     with pytest.raises((ValueError, TypeError)):
-        parse({"model": MODEL, "git": GIT, part: given_})
+        parse(line(**{part: given_}))
 
 
 @pytest.mark.parametrize(
@@ -67,5 +79,6 @@ def test_e25_a_policy_that_is_unclear_is_none(part: str, given_: Any) -> None:
     ],
 )
 def test_the_host_header_is_the_configured_one(url: str, authority: str) -> None:
-    policy: Policy = parse({"model": {**MODEL, "base_url": url, "private": True}, "git": None})
+    policy: Policy = parse(line(model={**MODEL, "base_url": url, "private": True}, git=None))
+    assert policy.model is not None
     assert policy.model.authority == authority
