@@ -1,0 +1,69 @@
+"""TLS towards a client, for the inside of a tunnel: 1.2 or newer, HTTP/1.1 only, by this sandbox's own authority."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mitmproxy.net import tls as net_tls
+from OpenSSL import SSL
+
+from sandbox.egress.ca import Authority
+
+# Both sides' own: what a client may be told before any container of it runs. Public; every uid may read it.
+PEM_NAME = "ca.pem"
+_PIECE = 65535
+
+
+def publish(authority: Authority, folder: Path) -> None:
+    """Put the public certificate where the clients of a listener find it. Safe to repeat; whole or not at all."""
+    new = folder / f".{PEM_NAME}.new"
+    new.write_bytes(authority.pem)
+    new.chmod(0o644)
+    new.replace(folder / PEM_NAME)
+
+
+def connection(authority: Authority, host: str) -> SSL.Connection:
+    """A TLS server that is ``host`` to its client. Raises ``ValueError`` where no certificate can be made for it."""
+    context = net_tls.create_client_proxy_context(
+        method=net_tls.Method.TLS_SERVER_METHOD,
+        min_version=net_tls.Version.TLS1_2,
+        max_version=net_tls.Version.UNBOUNDED,
+        cipher_list=None,
+        ecdh_curve=None,
+        chain_file=None,
+        alpn_select_callback=_http1,
+        request_client_cert=False,
+        extra_chain_certs=(),
+        dhparams=None,
+    )
+    # A ticket would let a client come back under another name than it was checked for.
+    context.set_options(SSL.OP_NO_TICKET)
+    context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
+    context.use_privatekey(authority.key)
+    context.use_certificate(authority.for_host(host))
+    link = SSL.Connection(context)
+    link.set_accept_state()
+    return link
+
+
+def _http1(link: SSL.Connection, offered: list[bytes]) -> bytes | object:
+    """Nothing else is spoken; a client that offers only others is told by ALPN's silence, and ends at its first byte."""
+    return b"http/1.1" if b"http/1.1" in offered else SSL.NO_OVERLAPPING_PROTOCOLS
+
+
+class Seal:
+    """Encrypts the last words to a client whose TLS mitmproxy has been speaking until then."""
+
+    def __init__(self, link: SSL.Connection) -> None:
+        self._link = link
+
+    def __call__(self, data: bytes) -> bytes:
+        """``data`` and the end of the TLS session, as they go over the wire."""
+        self._link.sendall(data)
+        self._link.shutdown()
+        sealed = bytearray()
+        while True:
+            try:
+                sealed += self._link.bio_read(_PIECE)
+            except SSL.WantReadError:
+                return bytes(sealed)
