@@ -13,7 +13,7 @@ from bot.demo.say import Say
 class Api(Protocol):
     """What a module offers that speaks one of them."""
 
-    ENDINGS: tuple[str, ...]
+    ENDING: str
     KEY_HEADER: str
     ID_HEADER: str
     BEFORE_BREAK: int
@@ -34,4 +34,4 @@ APIS: tuple[Api, ...] = (messages, responses, chat)
 
 def meant(path: str) -> Api | None:
     """The API that is spoken at this path, whatever a gateway puts before it."""
-    return next((api for api in APIS if path.endswith(api.ENDINGS)), None)
+    return next((api for api in APIS if path.endswith(api.ENDING)), None)

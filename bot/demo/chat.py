@@ -16,7 +16,7 @@ from bot.demo import asked, openai_errors
 from bot.demo.asked import Asked, Tool
 from bot.demo.say import CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS, Say, new_id, words
 
-ENDINGS = ("/chat/completions",)
+ENDING = "/chat/completions"
 KEY_HEADER, ID_HEADER = openai_errors.KEY_HEADER, openai_errors.ID_HEADER
 BEFORE_BREAK = 2
 """Chunks that go out before a stream breaks: the head and the first word."""

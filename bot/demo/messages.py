@@ -15,7 +15,7 @@ from bot.demo import asked
 from bot.demo.asked import Asked, Tool
 from bot.demo.say import CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS, Say, new_id, words
 
-ENDINGS = ("/v1/messages",)
+ENDING = "/v1/messages"
 KEY_HEADER = "x-api-key"
 ID_HEADER = "request-id"
 BEFORE_BREAK = 4

@@ -16,7 +16,7 @@ from bot.demo import asked, openai_errors
 from bot.demo.asked import Asked, Tool
 from bot.demo.say import CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS, Call, Say, new_id, words
 
-ENDINGS = ("/responses",)
+ENDING = "/responses"
 KEY_HEADER, ID_HEADER = openai_errors.KEY_HEADER, openai_errors.ID_HEADER
 BEFORE_BREAK = 5
 """Events that go out before a stream breaks: two of the head, the starts of a message and its text, the first word."""
