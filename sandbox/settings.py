@@ -84,6 +84,28 @@ class AgentSettings(Frozen):
     api_timeout_seconds: int = Field(default=300, gt=0)
 
 
+class RunnerAccess(Frozen):
+    """How this process reaches a runner elsewhere (`sandbox.client`)."""
+
+    token: SecretStr
+    ca_pem: str = ""
+    """CA certificates that the runner's TLS is held against, PEM; empty for the public ones."""
+
+
+class ApiSettings(Frozen):
+    """How the runner's HTTP API is served (`sandbox.api`)."""
+
+    listen: str = "127.0.0.1:8081"
+    """``HOST:PORT``, an IPv6 address in brackets, or ``unix:///PATH``."""
+    tokens_file: Path
+    """Lines of ``NAME TOKEN``: who may call."""
+    tls_certificate: Path | None = None
+    tls_key: Path | None = None
+    """PEM files; both or none."""
+    plain: bool = False
+    """Plain http on an address that is not this machine's own loopback, said in so many words."""
+
+
 class Settings(Frozen):
     """Everything that the sandbox half needs to know. No GitHub key is in it."""
 
@@ -116,6 +138,8 @@ class Settings(Frozen):
     """A sandbox in which nothing has run for this long is removed."""
     runtime: str = ""
     """``runsc`` for gVisor. A runtime that the engine lacks is refused."""
+    runner: RunnerAccess | None = None
+    """For a sandbox that is another process's; nothing else here but ``limits`` counts then."""
 
     def for_agent(self, name: str) -> AgentSettings | None:
         """The settings of an agent; None where the operator does not offer it."""
