@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 
 from sandbox.agents.agent import MODEL_PORT, Reader, Run
-from sandbox.agents.claude_events import clean
 from sandbox.agents.claude_reader import ClaudeReader
+from sandbox.agents.shaped import clean
 from sandbox.settings import Api
 
 MODEL_URL = f"http://127.0.0.1:{MODEL_PORT}"

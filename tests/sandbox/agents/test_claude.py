@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sandbox.agents import AGENTS, Run
 from sandbox.agents.agent import Reader
-from sandbox.agents.claude_reader import MAX_FILE_CHARS, MAX_REPLY_CHARS, MAX_TOOL_CHARS, MAX_WORDS_CHARS
+from sandbox.agents.reading import MAX_FILE_CHARS, MAX_REPLY_CHARS, MAX_TOOL_CHARS, MAX_WORDS_CHARS
 from sandbox.job import Job, Progress, Usage
 from sandbox.settings import AgentSettings
 

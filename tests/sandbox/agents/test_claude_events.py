@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from sandbox.agents.claude_events import MAX_COUNT, Assistant, Other, Result, Retry, clean, parse
+from sandbox.agents.claude_events import Assistant, Other, Result, Retry, parse
+from sandbox.agents.shaped import MAX_COUNT
 
 RESULT: dict[str, Any] = {
     "subtype": "success",
@@ -95,8 +96,3 @@ def test_bytes_that_are_no_utf8_are_replaced() -> None:
     event = parse(result().replace(b"Done", b"D\xff"))
     assert isinstance(event, Result)
     assert event.result == "D\ufffd."
-
-
-def test_clean_keeps_every_character_that_can_be_stored() -> None:
-    text = "".join(map(chr, [*range(1, 0xD800), *range(0xE000, 0x110000)]))
-    assert clean(text) == text
