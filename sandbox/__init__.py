@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Protocol
 
+from sandbox import gateways
 from sandbox.background import spawn
 from sandbox.job import (
     MAX_PROMPT_BYTES,
@@ -70,6 +71,7 @@ __all__ = [
     "Unreachable",
     "Usage",
     "Workspaces",
+    "gateways",
     "handle_for",
     "host_address",
     "open_sandbox",

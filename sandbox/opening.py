@@ -14,6 +14,7 @@ from sandbox.engines.hardening import Ground
 from sandbox.engines.names import labels, network
 from sandbox.engines.plan import Images
 from sandbox.engines.threads import Threads
+from sandbox.gateways import check
 from sandbox.settings import Settings
 from sandbox.state import StateDir
 
@@ -24,6 +25,10 @@ async def open_context(
     settings: Settings, agents: Mapping[str, Agent], clock: Callable[[], float], seconds: float
 ) -> Context:
     """``seconds``: for one answer of the engine. Raises ``Unreachable``, or ``RuntimeError`` with what to do."""
+    try:
+        check(settings, agents)
+    except ValueError as error:
+        raise RuntimeError(f"{error}: give the agent another gateway") from error
     engine = await DockerEngine.open(settings.docker_host, seconds)
     try:
         ground = _ground(settings, await engine.host())
@@ -57,12 +62,16 @@ def _ground(settings: Settings, host: Host) -> Ground:
 
 
 async def _images(engine: Engine, settings: Settings, agents: Mapping[str, Agent]) -> Images:
-    kinds = {"base", "egress", *(agent.image for agent in agents.values())}
+    """Those of the agents that the operator offers, and no others: who offers one need not build four."""
+    offered = [agent for name, agent in agents.items() if settings.for_agent(name) is not None]
+    kinds = {"base", "egress", *(agent.image for agent in offered)}
     ids: dict[str, str] = {}
     for kind in sorted(kinds):
         tag = f"{settings.image_prefix}/{kind}:latest"
         found = await engine.image(tag)
         if found is None:
-            raise RuntimeError(f"the image {tag} is missing: `make images` builds it")
+            raise RuntimeError(
+                f"the image {tag} is missing: `make images` builds all, `python -m sandbox.images build {kind}` this one"
+            )
         ids[kind] = found
     return Images(base=ids["base"], egress=ids["egress"], agents=ids)
