@@ -1,7 +1,7 @@
 """What a model gateway's refusal means to the one who asked, whichever CLI met it: a sentence, and who can help. Pure.
 
-The CLIs' own texts are written for somebody at their terminal ("Run --model to pick a different model"): they are quoted
-behind such a sentence.
+The CLIs' own texts are written for somebody at their terminal ("Run --model to pick a different model"): they are
+quoted behind such a sentence.
 """
 
 from __future__ import annotations
