@@ -71,7 +71,8 @@ async def _images(engine: Engine, settings: Settings, agents: Mapping[str, Agent
         found = await engine.image(tag)
         if found is None:
             raise RuntimeError(
-                f"the image {tag} is missing: `make images` builds all, `python -m sandbox.images build {kind}` this one"
+                f"the image {tag} is missing: `make images` builds all, "
+                f"`python -m sandbox.images build {kind}` this one"
             )
         ids[kind] = found
     return Images(base=ids["base"], egress=ids["egress"], agents=ids)

@@ -34,6 +34,9 @@ class Images:
     prefix: str
     base: str
     claude: str
+    codex: str
+    opencode: str
+    pi: str
     egress: str
 
 
@@ -99,7 +102,7 @@ def images(docker_client: docker.DockerClient) -> Images:
     """The images of this checkout, built where they are not current. Minutes the first time, a second after that."""
     options = options_from(os.environ)
     ids = build(docker_client, options)
-    return Images(options.prefix, ids["base"], ids["claude"], ids["egress"])
+    return Images(options.prefix, **ids)
 
 
 @pytest.fixture(scope="session")

@@ -33,12 +33,18 @@ class Recipe:
         return f"images/{self.name}/Dockerfile"
 
 
+_NODE = ("images/npm/environment.sh", "images/npm/node.sh", "images/npm/requirements.txt")
+_FETCH = (*_NODE, "images/npm/fetch.sh")
+
 # In the order of building: a parent comes before its children.
 RECIPES = {
     recipe.name: recipe
     for recipe in (
-        Recipe("base", ("images/base", "sandbox/inside")),
-        Recipe("claude", ("images/claude",), parent="base"),
+        Recipe("base", ("images/base", *_NODE, "sandbox/inside")),
+        Recipe("claude", ("images/claude", *_FETCH), parent="base"),
+        Recipe("codex", ("images/codex", *_FETCH), parent="base"),
+        Recipe("opencode", ("images/opencode", *_FETCH), parent="base"),
+        Recipe("pi", ("images/pi", *_NODE), parent="base"),
         Recipe("egress", ("images/egress", "sandbox/egress"), excluded=("sandbox/egress/report.py",)),
     )
 }

