@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from aiohttp import web
+from aiohttp.typedefs import Middleware
 
 from sandbox import Busy, NotThere, PrepareFailed, Unreachable
 from sandbox.api.asked import Refused, named_in
@@ -35,7 +36,9 @@ class Guard:
         self.calls = 0
 
     @property
-    def middleware(self) -> Callable[[web.Request, Handler], Awaitable[web.StreamResponse]]:
+    def middleware(self) -> Middleware:
+        """For the application."""
+
         @web.middleware
         async def around(request: web.Request, handler: Handler) -> web.StreamResponse:
             self.calls += 1
@@ -95,7 +98,9 @@ def refusal(request: web.Request, error: Exception) -> web.Response:
             _log.warning("the engine cannot be asked: %s", error)
             return answer(request, 503, f"the container engine cannot be asked now: {error}", "unreachable")
         case PrepareFailed():
-            return web.json_response({"error": str(error), "code": "prepare_failed", "reason": error.reason}, status=422)
+            return web.json_response(
+                {"error": str(error), "code": "prepare_failed", "reason": error.reason}, status=422
+            )
         case _:
             _log.error("%s %s failed", request.method, request.rel_url.raw_path[:SHOWN_PATH], exc_info=error)
             return answer(request, 500, "sandbox request failed", "failed")

@@ -1,9 +1,9 @@
-"""Progress as server-sent events: every change of a task's status, a heartbeat in between, one last event at its end."""
+"""Progress as server-sent events: every change of a task's status, heartbeats in between, one last event at its end."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Final
 
@@ -52,7 +52,7 @@ async def stream(
     return response
 
 
-async def _beating(statuses: AsyncIterator[Status], beat: float) -> AsyncIterator[bytes]:
+async def _beating(statuses: AsyncIterator[Status], beat: float) -> AsyncGenerator[bytes, None]:
     """The events, and a comment wherever there was none for ``beat`` seconds (never before the first)."""
     begun = False
     coming = spawn(_next(statuses), name="next status")

@@ -72,9 +72,7 @@ def _line(number: int, words: list[str]) -> Token:
             f"ones are needed (make one with: {MAKE_ONE})"
         )
     if _PLACEHOLDER.search(token) or len(set(token)) < MIN_DIFFERENT:
-        raise ValueError(
-            f"line {number}: the token of {name} looks like a placeholder; make one with: {MAKE_ONE}"
-        )
+        raise ValueError(f"line {number}: the token of {name} looks like a placeholder; make one with: {MAKE_ONE}")
     return Token(name, SecretStr(token))
 
 
