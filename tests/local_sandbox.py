@@ -15,7 +15,9 @@ from pydantic import SecretStr
 
 from bot.demo.model import ScriptedModel
 from sandbox import (
+    AgentName,
     AgentSettings,
+    Api,
     Gateway,
     Handle,
     Job,
@@ -28,7 +30,7 @@ from sandbox import (
     Source,
     open_sandbox,
 )
-from sandbox.agents import Agent
+from sandbox.agents import AGENTS, Agent
 from sandbox.engines.answers import gateway_of
 from sandbox.service import open_local
 
@@ -46,11 +48,13 @@ class LocalSandbox:
     sandbox: Sandbox
     model: ScriptedModel
     settings: Settings
+    agent: AgentName = "claude"
+    """The one that ``run`` lets work."""
 
     async def run(self, prompt: str, source: Source, limits: Limits | None = None) -> Outcome:
         """One life, from prepare to remove. Fails the test where there is no outcome within two minutes."""
         name = f"t-{secrets.token_hex(4)}"
-        job = Job(name=name, prompt=prompt, source=source, limits=limits or Limits())
+        job = Job(name=name, agent=self.agent, prompt=prompt, source=source, limits=limits or Limits())
         try:
             async with asyncio.timeout(OUTCOME_SECONDS):
                 handle = await self.sandbox.prepare(job, Secrets())
@@ -69,22 +73,44 @@ async def local_sandbox(
     *,
     scenario: str = "ok",
     agents: Mapping[str, Agent] | None = None,
+    agent: AgentName = "claude",
+    api: Api | None = None,
 ) -> AsyncIterator[LocalSandbox]:
-    """Open one over ``settings``, whose gateway is replaced by a model that listens for containers only."""
+    """Open one over ``settings``, whose gateway is replaced by a model that listens for containers only.
+
+    ``agent`` is the one that works, with its own default model; ``api``: instead of the one that it prefers.
+    """
     model = ScriptedModel(scenario, expected_key=KEY)
     await model.start(bridge_address(client))
     try:
-        gateway = Gateway(
-            base_url=f"http://host.docker.internal:{model.port}", key=KEY, private=True, host_gateway=True
-        )
-        settings = settings.model_copy(update={"gateway": gateway})
+        settings = settings.model_copy(update=_offered(agent, settings.agent, gateway_to(model.port, agent, api)))
         opened = await (open_sandbox("local:", settings) if agents is None else open_local(settings, agents=agents))
         try:
-            yield LocalSandbox(opened, model, settings)
+            yield LocalSandbox(opened, model, settings, agent)
         finally:
             await opened.close()
     finally:
         await model.stop()
+
+
+def gateway_to(port: int, agent: AgentName = "claude", api: Api | None = None) -> Gateway:
+    """The gateway of this agent where the scripted model listens on this port of the machine."""
+    apis = (api,) if api else AGENTS[agent].apis
+    return Gateway(
+        apis=apis,
+        base_url=f"http://host.docker.internal:{port}",
+        key=KEY,
+        header="x-api-key" if apis[0] == "anthropic-messages" else "authorization",
+        private=True,
+        host_gateway=True,
+    )
+
+
+def _offered(agent: AgentName, own: AgentSettings, gateway: Gateway) -> dict[str, object]:
+    if agent == "claude":
+        return {"gateway": gateway}
+    own = own.model_copy(update={"model": AGENTS[agent].default_model})
+    return {"gateway": gateway, "agents": {agent: own}, "default_agent": agent}
 
 
 def settings_for(
