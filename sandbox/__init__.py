@@ -7,6 +7,7 @@ be served by another process.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from sandbox import gateways
@@ -34,13 +35,24 @@ from sandbox.job import (
     Status,
     Usage,
 )
-from sandbox.settings import AgentSettings, Api, Destination, Gateway, GitHost, Proxy, Settings
+from sandbox.settings import (
+    AgentSettings,
+    Api,
+    ApiSettings,
+    Destination,
+    Gateway,
+    GitHost,
+    Proxy,
+    RunnerAccess,
+    Settings,
+)
 
 __all__ = [
     "MAX_PROMPT_BYTES",
     "AgentName",
     "AgentSettings",
     "Api",
+    "ApiSettings",
     "Blocked",
     "Budget",
     "Busy",
@@ -60,8 +72,10 @@ __all__ = [
     "Progress",
     "Proxy",
     "Reason",
+    "RunnerAccess",
     "Sandbox",
     "Secrets",
+    "ServedApi",
     "Settings",
     "Setup",
     "Snapshot",
@@ -71,10 +85,12 @@ __all__ = [
     "Unreachable",
     "Usage",
     "Workspaces",
+    "check_sandbox_url",
     "gateways",
     "handle_for",
     "host_address",
     "open_sandbox",
+    "serve_api",
     "spawn",
     "uninstall",
 ]
@@ -200,16 +216,55 @@ def handle_for(name: str) -> Handle:
 
 
 async def open_sandbox(url: str, settings: Settings) -> Sandbox:
-    """Open the face named by ``url``: ``local:`` runs the Docker engine in this process.
+    """Open the face named by ``url``: ``local:`` runs the Docker engine in this process, ``http+unix:///PATH``,
+    ``https://HOST[:PORT]`` and ``http://127.0.0.1:PORT`` are a runner elsewhere (``settings.runner`` has its token).
 
-    Raises ``ValueError`` for another scheme, ``Unreachable`` where the engine does not answer, and ``RuntimeError``
-    with what to do where an image is missing.
+    Raises ``ValueError`` for another form, ``Unreachable`` where the engine or the runner does not answer, and
+    ``RuntimeError`` with what to do where an image is missing or the runner does not take the token.
     """
-    if url != "local:":
-        raise ValueError(f"sandbox URL {url!r} is not known; use local:")
+    if url == "local:":
+        from sandbox.service import open_local
+
+        return await open_local(settings)
+    check_sandbox_url(url)
+    from sandbox.client import open_client
+
+    return await open_client(url, settings)
+
+
+def check_sandbox_url(url: str) -> None:
+    """Raises ``ValueError`` with the forms that `open_sandbox` knows. Asks nobody."""
+    if url == "local:":
+        return
+    from sandbox.client_http import check_url
+
+    check_url(url)
+
+
+class ServedApi(Protocol):
+    """The runner's HTTP API while it is served."""
+
+    @property
+    def url(self) -> str:
+        """Where it listens, as `open_sandbox` takes it."""
+        ...
+
+    async def failed(self) -> Exception:
+        """Why it cannot work as it is set up, when that shows itself (``str()`` says what to do); never returns
+        otherwise."""
+        ...
+
+
+def serve_api(settings: Settings, api: ApiSettings) -> AbstractAsyncContextManager[ServedApi]:
+    """Serve the API over the engine of ``settings`` until the block is left; sandboxes run on.
+
+    It listens at once and says 503 until the engine answers. Raises ``ValueError`` with what to do where listening,
+    tokens or TLS files are not as they must be.
+    """
+    from sandbox.api.serving import serving
     from sandbox.service import open_local
 
-    return await open_local(settings)
+    return serving(settings, api, lambda: open_local(settings))
 
 
 async def host_address(settings: Settings) -> str:
