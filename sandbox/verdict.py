@@ -5,8 +5,10 @@
 3. out of memory with a non-zero exit (with exit 0: a note)
 4. workspace full with a non-zero exit (with exit 0: a note)
 5. the way out died and the exit was non-zero
-6. non-zero exit: the agent's own error, or the end of its stderr
-7. exit 0: succeeded only with the final event, without an error, and at least one complete answer of the model
+6. non-zero exit: the model's refusal by the provider's own signal, the agent's own error, or the end of its stderr
+7. exit 0: succeeded only with the final event, without a refusal or an error, and at least one complete answer of the
+   model; and if it said or changed something. Without a last word but with changes it is a success with a reason of its
+   own, and so is a reply with nothing changed. What cannot be read is not held to be unchanged.
 
 The stream is the agent's and may be forged: it can lower a verdict and never raise it. That is why an agent that we
 ended because its stream said that it had finished has failed: only an exit status of 0 of its own is proof. Pure.
@@ -45,6 +47,12 @@ class Facts:
     egress_died: bool = False
     final: bool = False
     agent_error: str = ""
+    refused: bool = False
+    """The model refused, by the provider's own signal."""
+    replied: bool = True
+    """There is a final reply that is not blank."""
+    changed: bool | None = None
+    """Whether there is a patch with something in it; None where that could not be read."""
     stderr: str = ""
     model_answers: int = 0
     wall_seconds: int = 0
@@ -101,8 +109,8 @@ def _by_exit(facts: Facts) -> tuple[State, Reason, str]:
         return State.FAILED, Reason.DISK_FULL, "The workspace is full."
     if facts.egress_died:
         return State.FAILED, Reason.EGRESS_LOST, EGRESS_WORDS
-    if facts.agent_error:
-        return State.FAILED, Reason.AGENT_ERROR, facts.agent_error
+    if error := _told(facts):
+        return error
     said = facts.stderr.strip()[-STDERR_CHARACTERS:]
     words = f"The agent ended with exit status {facts.exit_code}"
     return State.FAILED, Reason.EXIT, f"{words}:\n{said}" if said else f"{words} and said nothing on stderr."
@@ -115,17 +123,37 @@ def _stayed(facts: Facts) -> tuple[State, Reason, str]:
 
 
 def _by_stream(facts: Facts) -> tuple[State, Reason, str]:
-    if facts.agent_error:
-        return State.FAILED, Reason.AGENT_ERROR, facts.agent_error
+    if error := _told(facts):
+        return error
     if not facts.final:
         return State.FAILED, Reason.AGENT_ERROR, "The agent ended without its final event."
     if facts.model_answers == 0:
         words = "The agent said that it had finished, but no complete answer of the model was seen."
         return State.FAILED, Reason.NO_MODEL_ANSWER, words
-    return State.SUCCEEDED, Reason.OK, ""
+    return _by_work(facts)
+
+
+def _told(facts: Facts) -> tuple[State, Reason, str] | None:
+    """The failure that the agent's stream tells, if any."""
+    if facts.refused:
+        return State.FAILED, Reason.REFUSED, facts.agent_error or REFUSED_WORDS
+    if facts.agent_error:
+        return State.FAILED, Reason.AGENT_ERROR, facts.agent_error
+    return None
+
+
+def _by_work(facts: Facts) -> tuple[State, Reason, str]:
+    """A run that ended well, by what it leaves: words, changes, both or neither."""
+    if facts.replied:
+        return State.SUCCEEDED, Reason.UNCHANGED if facts.changed is False else Reason.OK, ""
+    if facts.changed is False:
+        return State.FAILED, Reason.NO_REPLY, NO_REPLY_WORDS
+    return State.SUCCEEDED, Reason.NO_REPLY, ""
 
 
 EGRESS_WORDS = "The agent's way out to the model ended before the agent did."
+REFUSED_WORDS = "The model refused this request."
+NO_REPLY_WORDS = "The agent ended without a word, and every file is as it was."
 STAYED_WORDS = "The agent said that it had finished, but its program did not end by itself, and it was stopped."
 
 

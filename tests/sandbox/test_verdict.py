@@ -74,6 +74,36 @@ ROWS: list[tuple[str, dict[str, object], State, Reason]] = [
     ("exit 0 with an error", {"agent_error": "no"}, State.FAILED, Reason.AGENT_ERROR),
     ("exit 0 without a final event", {"final": False}, State.FAILED, Reason.AGENT_ERROR),
     ("exit 0 without an answer of the model", {"model_answers": 0}, State.FAILED, Reason.NO_MODEL_ANSWER),
+    ("a reply, and nothing changed", {"changed": False}, State.SUCCEEDED, Reason.UNCHANGED),
+    ("a reply, and something changed", {"changed": True}, State.SUCCEEDED, Reason.OK),
+    ("a reply, and changes that cannot be read", {"changed": None}, State.SUCCEEDED, Reason.OK),
+    ("no reply, and something changed", {"replied": False, "changed": True}, State.SUCCEEDED, Reason.NO_REPLY),
+    ("no reply, and changes that cannot be read", {"replied": False}, State.SUCCEEDED, Reason.NO_REPLY),
+    ("no reply, and nothing changed", {"replied": False, "changed": False}, State.FAILED, Reason.NO_REPLY),
+    ("the model refused", {"refused": True, "agent_error": "no", "exit_code": 1}, State.FAILED, Reason.REFUSED),
+    ("the model refused, and exit 0", {"refused": True, "agent_error": "no"}, State.FAILED, Reason.REFUSED),
+    ("the model refused without a word", {"refused": True, "replied": False}, State.FAILED, Reason.REFUSED),
+    (
+        "refused, and gone by someone's kill",
+        {"refused": True, "exit_code": 137},
+        State.LOST,
+        Reason.LOST,
+    ),
+    (
+        "refused past the deadline",
+        {"refused": True, "exit_code": 137, "kill": Kill.DEADLINE},
+        State.FAILED,
+        Reason.DEADLINE,
+    ),
+    ("nothing changed, and an error", {"agent_error": "no", "changed": False}, State.FAILED, Reason.AGENT_ERROR),
+    ("nothing changed, and exit 3", {"exit_code": 3, "changed": False}, State.FAILED, Reason.EXIT),
+    ("no reply, and no answer either", {"replied": False, "model_answers": 0}, State.FAILED, Reason.NO_MODEL_ANSWER),
+    (
+        "no reply, nothing changed, and no final event",
+        {"replied": False, "changed": False, "final": False},
+        State.FAILED,
+        Reason.AGENT_ERROR,
+    ),
 ]
 
 
