@@ -19,9 +19,10 @@ from mitmproxy.proxy.layers.http import HTTPMode
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 from mitmproxy.tls import TlsData
 
-from sandbox.egress import answering, asked, policy, tls
+from sandbox.egress import answering, asked, general, policy, redirects, tls
 from sandbox.egress.allowed import Allowed, TooLong
 from sandbox.egress.answer import Answer
+from sandbox.egress.ca import Authority
 from sandbox.egress.closed import closed
 from sandbox.egress.credentials import Credentials
 from sandbox.egress.dial import PinnedLoop, Refused
@@ -30,7 +31,9 @@ from sandbox.egress.journal import Journal
 from sandbox.egress.policy import Request, Verdict
 from sandbox.egress.reach import Policy, Upstream
 from sandbox.egress.refusing import BROKEN, Refusals, undecided
+from sandbox.egress.request import refused
 from sandbox.egress.scrub import Scrubber
+from sandbox.egress.tunnels import Tunnels
 
 # EX_SOFTWARE: not even refusing worked. No proxy is better than one that nobody controls.
 EXIT_BROKEN = 70
@@ -57,12 +60,19 @@ class Egress:
         self._refusals = Refusals(journal, doors)
         self._allowed: dict[str, Allowed] = {}
         self._dials: dict[str, Upstream] = {}
+        self.tunnels = Tunnels(Authority(rules.general.seconds), doors, self._refusals, self.shut)
+        """An addon of its own, beside this one."""
 
     def drop_fetch(self) -> None:
         """Forget the fetch token and refuse everything on the git listener from now on; repeatable."""
         self._credentials.drop("git")
         self._policy = dataclasses.replace(self._policy, git=None)
         self._doors.cut_all("git")
+
+    def close_setup(self) -> None:
+        """Refuse everything on the setup listener from now on; repeatable."""
+        self._policy = dataclasses.replace(self._policy, general=dataclasses.replace(self._policy.general, setup=False))
+        self._doors.cut_all("setup")
 
     def shut(self, data: Any, error: Exception) -> None:
         """Refuse because something failed. Where even that fails, the process ends, and with it the way out."""
@@ -78,20 +88,28 @@ class Egress:
 
     @closed
     def next_layer(self, data: layer.NextLayer) -> None:
-        """Plain HTTP/1.1 and nothing else, so nothing has to be guessed from the first bytes."""
+        """Plain HTTP/1.1 and nothing else, so nothing has to be guessed from the first bytes; but for the inside of
+        an accepted CONNECT, where there must be TLS."""
         below = data.context.layers[-1] if data.context.layers else None
         if isinstance(below, modes.ReverseProxy):
             data.layer = HttpLayer(data.context, HTTPMode.transparent)
         elif isinstance(below, modes.HttpProxy):
             data.layer = HttpLayer(data.context, HTTPMode.regular)
         else:
-            raise ValueError("no other layer is known here")
+            data.layer = self.tunnels.next_layer(data)
 
     @closed
     def http_connect(self, flow: http.HTTPFlow) -> None:
         flow.response = undecided()
         request = asked.connect(flow)
-        self._refusals.request(flow, request, policy.decide(self._policy, request))
+        verdict = self._decide(request)
+        if verdict.allowed:
+            allowed = general.is_allowed(self._policy.general, request)
+            verdict = self.tunnels.begin(flow, request, verdict, allowed=allowed)
+        if not verdict.allowed:
+            self._refusals.request(flow, request, verdict)
+            return
+        flow.response = None
 
     @closed
     def requestheaders(self, flow: http.HTTPFlow) -> None:
@@ -99,15 +117,24 @@ class Egress:
         if (door := self._refusals.door(flow)) is not None:
             door.head_seen()
         request = asked.judged(flow)
-        verdict = policy.decide(self._policy, request)
+        verdict = self._decide(request)
         if flow.error is not None:
             verdict = Verdict(False, 400, "this is no HTTP request that can be understood", verdict.host)
-        upstream = self._policy.upstream(request.listener)
+        upstream = self._upstream(request)
         if not verdict.allowed or upstream is None or door is None:
-            self._refusals.request(flow, request, verdict)
+            self._refusals.request(flow, request, verdict, told=self.tunnels.told(flow.client_conn))
             return
         self._allow(flow, request, verdict, upstream)
         flow.response = None
+
+    def _decide(self, request: Request) -> Verdict:
+        decide = general.decide if request.listener in general.LISTENERS else policy.decide
+        return decide(self._policy, request)
+
+    def _upstream(self, request: Request) -> Upstream | None:
+        if request.listener not in general.LISTENERS:
+            return self._policy.upstream(request.listener)
+        return general.upstream(self._policy.general, request.host, request.port) if request.inside else None
 
     def _allow(self, flow: http.HTTPFlow, request: Request, verdict: Verdict, upstream: Upstream) -> None:
         """The caller takes the refusal off the flow after this, so what raises in here leaves it where it is."""
@@ -177,7 +204,9 @@ class Egress:
     @closed
     def tls_start_server(self, data: TlsData) -> None:
         upstream = self._dials[data.context.client.id]
-        data.ssl_conn = tls.connection(upstream, self._ca_files[listener_of(data.context.client.peername)])
+        listener = listener_of(data.context.client.peername)
+        name = general.key(upstream) if listener in general.LISTENERS else listener
+        data.ssl_conn = tls.connection(upstream, self._ca_files[name])
 
     # -- the way back
 
@@ -186,15 +215,28 @@ class Egress:
         allowed, response = self._allowed[flow.id], flow.response
         if response is None:
             raise ValueError("a response that is none")
-        if why := answering.unwanted(response):
+        reading = allowed.listener in general.LISTENERS
+        if why := answering.unwanted(response, reading=reading):
             self._end(flow, framed=False)
             self._refusals.kill(flow, 502, f"{allowed.upstream.host} {why}")
             return
+        try:
+            location = self._location(allowed, flow.request.path, response) if reading else ""
+        except redirects.Elsewhere as error:
+            self._end(flow, framed=False)
+            self._refusals.request(flow, asked.judged(flow), refused(error.host, 502, str(error)))
+            return
         scrubber = Scrubber(self._credentials.masked())
-        answering.clean(response, allowed.listener, scrubber)
+        answering.clean(response, allowed.listener, scrubber, location)
         if allowed.is_answer:
             allowed.answer = Answer(response.status_code, response.headers.get("content-type", ""), allowed.api)
         response.stream = answering.stream(scrubber, allowed.answer, lambda error: self.shut(flow, error))
+
+    def _location(self, allowed: Allowed, path: str, response: http.Response) -> str:
+        """Where a redirect of an allowed destination leads, if the client may follow it; empty where it is none."""
+        if response.status_code not in redirects.REDIRECTS:
+            return ""
+        return redirects.target(self._policy.general, allowed.upstream, path, response.headers.get("location", ""))
 
     @closed
     def response(self, flow: http.HTTPFlow) -> None:
@@ -227,10 +269,9 @@ class Egress:
 
     @closed
     def never(self, data: Any) -> None:
-        """Raw TCP, UDP, DNS, WebSocket, QUIC, TLS from a client: there is no layer for them."""
+        """Raw TCP, UDP, DNS, WebSocket, QUIC: there is no layer for them. TLS from a client is the tunnels' alone."""
         raise ValueError("this protocol is not spoken here")
 
     tcp_start = tcp_message = udp_start = udp_message = dns_request = never
     websocket_start = websocket_message = socks5_auth = never
-    tls_clienthello = tls_start_client = quic_start_client = quic_start_server = never
-    http_connect_upstream = http_connected = never
+    quic_start_client = quic_start_server = http_connect_upstream = never

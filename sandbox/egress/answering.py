@@ -8,14 +8,17 @@ from mitmproxy import http
 
 from sandbox.egress import headers
 from sandbox.egress.answer import Answer
+from sandbox.egress.redirects import REDIRECTS
 from sandbox.egress.scrub import Scrubber
 
 
-def unwanted(response: http.Response) -> str:
-    """Why this response is not passed on, in words; empty where it is."""
+def unwanted(response: http.Response, *, reading: bool = False) -> str:
+    """Why this response is not passed on, in words; empty where it is. ``reading``: of an allowed destination, whose
+    redirects are judged apart."""
     if response.status_code < 200:
         return "wanted to change the protocol, which is not possible from this sandbox"
-    if 300 <= response.status_code < 400:
+    passed = REDIRECTS | {304} if reading else frozenset()
+    if 300 <= response.status_code < 400 and response.status_code not in passed:
         return "answered with a redirect, which is not followed from this sandbox"
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     transfer = response.headers.get("transfer-encoding", "chunked").strip().lower()  # "gzip, chunked" is one too
@@ -24,11 +27,13 @@ def unwanted(response: http.Response) -> str:
     return ""
 
 
-def clean(response: http.Response, listener: str, scrubber: Scrubber) -> None:
-    """The head of a response as the client gets to see it."""
+def clean(response: http.Response, listener: str, scrubber: Scrubber, location: str = "") -> None:
+    """The head of a response as the client gets to see it. ``location``: where it may be sent on to."""
     response.headers = http.Headers(
         [(scrubber.whole(name), scrubber.whole(value)) for name, value in headers.answered(response.headers.fields)]
     )
+    if location:
+        response.headers["location"] = scrubber.whole(location.encode("ascii")).decode("ascii")
     response.data.reason = scrubber.whole(response.data.reason)
     if listener == "git" and response.status_code == 401:
         response.status_code = 403  # git would ask for a password that nobody is there to give

@@ -14,7 +14,10 @@ from sandbox.egress.reach import Upstream
 def connect(flow: http.HTTPFlow) -> Request:
     """A CONNECT, which names a host and nothing else."""
     listener = listener_of(flow.client_conn.peername)
-    return Request(listener, "CONNECT", "", host=flow.request.host, scheme="", absolute=True)
+    return Request(
+        listener, "CONNECT", "", host=flow.request.host, scheme="", absolute=True, port=flow.request.port,
+        inside=flow.client_conn.tls,
+    )  # fmt: skip
 
 
 def judged(flow: http.HTTPFlow) -> Request:
@@ -34,6 +37,10 @@ def judged(flow: http.HTTPFlow) -> Request:
         length=int(length) if length.isdecimal() else None,
         content_type=fields.get("content-type", ""),
         content_encoding=fields.get("content-encoding", "") or _hidden(fields.get("transfer-encoding", "")),
+        port=flow.request.port,
+        inside=flow.client_conn.tls,
+        sni=flow.client_conn.sni or "",
+        named=tuple(fields.get_all("host")),
     )
 
 

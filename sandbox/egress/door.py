@@ -22,6 +22,10 @@ LINGER_SECONDS = 5
 # One that sends nothing for this long is not sending a body.
 LINGER_IDLE_SECONDS = 0.5
 _PIECE = 64 * 2**10
+# A host name of the longest kind, and the words around it.
+MAX_PHRASE_CHARS = 400
+# Their clients are tools that show a refusal's first line at most.
+_TOLD_FIRST = frozenset({"general", "setup"})
 
 _WORDS = {
     400: "Bad Request", 403: "Forbidden", 405: "Method Not Allowed", 413: "Content Too Large",
@@ -30,11 +34,15 @@ _WORDS = {
 }  # fmt: skip
 
 
-def refusal(status: int, reason: str, *, head: bool = False) -> bytes:
-    """A whole HTTP/1.1 response in words. text/plain, because that is what git shows to people."""
+def refusal(status: int, reason: str, *, head: bool = False, first: bool = False) -> bytes:
+    """A whole HTTP/1.1 response in words. text/plain, because that is what git shows to people.
+
+    ``first``: also in its first line, which is all that pip and npm show.
+    """
     body = f"{reason}\n".encode("ascii", "replace")
+    phrase = "".join(char if " " <= char <= "~" else "?" for char in reason[:MAX_PHRASE_CHARS]) if first else ""
     lines = [
-        f"HTTP/1.1 {status} {_WORDS.get(status, 'Refused')}",
+        f"HTTP/1.1 {status} {phrase or _WORDS.get(status, 'Refused')}",
         "content-type: text/plain; charset=utf-8",
         f"content-length: {len(body)}",
         "cache-control: no-store",
@@ -56,6 +64,8 @@ class Door:
     def __init__(self, name: tuple[str, int], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.name = name
         self._reader, self._writer = reader, writer
+        self.seal: Callable[[bytes], bytes] | None = None
+        """How words get into the TLS that this connection's tunnel has come to; None where there is none."""
         self._head_bytes = 0
         self._in_request = False
         self._answering = False
@@ -79,8 +89,9 @@ class Door:
         if self._answering:
             self.cut()
         elif not self._closed and not self._refused:
+            words = refusal(status, reason, head=head, first=self.name[0] in _TOLD_FIRST)
             self._refused = True
-            self._writer.write(refusal(status, reason, head=head))
+            self._writer.write(self.seal(words) if self.seal is not None else words)
 
     def fail(self, status: int, reason: str) -> None:
         """As ``refuse``; but of an answer that has begun, what was written still goes out, and nothing after it."""

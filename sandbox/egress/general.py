@@ -38,6 +38,11 @@ def upstreams(general: General) -> tuple[Upstream, ...]:
     return tuple(_upstream(place) for place in general.allowed.values())
 
 
+def key(destination: Upstream) -> str:
+    """Names one of ``upstreams`` among them."""
+    return f"{destination.host}:{destination.port}"
+
+
 def is_allowed(general: General, request: Request) -> bool:
     """Whether a CONNECT leads to a destination; where not, it counts as a blocked attempt at once."""
     return general.place(request.host.lower(), request.port) is not None

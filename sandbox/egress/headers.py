@@ -19,9 +19,15 @@ _MODEL = (
     rb"|originator|version|(session|thread|conversation)[-_]id|openai-beta|x-client-request-id"
     rb"|x-openai-(subagent|internal-codex-responses-lite)"
 )
+# Of a request that only reads: what a cache and a package's index need.
+_READING = re.compile(
+    rb"accept|accept-language|user-agent|range|if-(range|match|none-match|modified-since)|cache-control|pragma"
+)
 _TRAVELS = {
     "model": re.compile(_BOTH + _MODEL),
     "git": re.compile(_BOTH + rb"|git-protocol|pragma|cache-control"),
+    "general": _READING,
+    "setup": _READING,
 }
 # The second net: a name on the list above that still sounds like a credential stays here.
 _CREDENTIAL = re.compile(rb"auth|api-?key|token|secret|cookie|passw|credential|signature")

@@ -47,7 +47,7 @@ def connection(authority: Authority, host: str) -> SSL.Connection:
 
 
 def _http1(link: SSL.Connection, offered: list[bytes]) -> bytes | object:
-    """Nothing else is spoken; a client that offers only others is told by ALPN's silence, and ends at its first byte."""
+    """Nothing else is spoken. A client that offers only others hears nothing of it, and ends at its first byte."""
     return b"http/1.1" if b"http/1.1" in offered else SSL.NO_OVERLAPPING_PROTOCOLS
 
 
@@ -58,9 +58,9 @@ class Seal:
         self._link = link
 
     def __call__(self, data: bytes) -> bytes:
-        """``data`` and the end of the TLS session, as they go over the wire."""
+        """``data`` as it goes over the wire. The session stays: mitmproxy may still want to say something, which the
+        door then throws away."""
         self._link.sendall(data)
-        self._link.shutdown()
         sealed = bytearray()
         while True:
             try:

@@ -48,6 +48,9 @@ class Journal:
     def fetch_dropped(self) -> None:
         self._line(event="fetch-dropped")
 
+    def setup_closed(self) -> None:
+        self._line(event="setup-closed")
+
     def fatal(self, words: str) -> None:
         """The last line before exit status 1. ``words`` are constants of this program."""
         self._line(event="fatal", words=words)

@@ -12,18 +12,19 @@ import logging
 import resource
 import signal
 import sys
+from pathlib import Path
 from typing import Any, NoReturn, cast
 
 from mitmproxy.proxy.mode_servers import ServerManager
 
-from sandbox.egress import tls
+from sandbox.egress import general, inside, tls
 from sandbox.egress.addon import Egress
 from sandbox.egress.credentials import Credentials
 from sandbox.egress.dial import PinnedLoop
 from sandbox.egress.door import Doors
 from sandbox.egress.floors import too_old, versions
 from sandbox.egress.journal import Journal
-from sandbox.egress.listen import open_doors
+from sandbox.egress.listen import SOCKETS, open_doors
 from sandbox.egress.master import SCRATCH, make_master
 from sandbox.egress.orders import Orders, first_line, parse
 from sandbox.egress.reach import Policy
@@ -44,10 +45,17 @@ def harden() -> None:
 
 
 def trust(rules: Policy) -> dict[str, str]:
-    """The file of trusted CA certificates for each listener whose upstream speaks TLS."""
+    """The file of trusted CA certificates for each listener whose upstream speaks TLS, and for each place."""
     SCRATCH.mkdir(mode=0o700, parents=True, exist_ok=True)
-    upstreams = {"model": rules.model, "git": rules.git}
+    places = {general.key(upstream): upstream for upstream in general.upstreams(rules.general)}
+    upstreams = {"model": rules.model, "git": rules.git, **places}
     return {name: tls.trusted(up, SCRATCH, name) for name, up in upstreams.items() if up is not None and up.tls}
+
+
+def folders(rules: Policy) -> list[Path]:
+    """Where clients look for the certificate of this egress. One that only fetches has no agent's folder."""
+    agent, setup = (SOCKETS[listener].parent for listener in ("general", "setup"))
+    return [*([agent] if agent.is_dir() else []), *([setup] if rules.general.setup else [])]
 
 
 async def run(rules: Policy, credentials: Credentials, rest: bytes, journal: Journal) -> None:
@@ -58,10 +66,12 @@ async def run(rules: Policy, credentials: Credentials, rest: bytes, journal: Jou
     master = make_master(loop)
     addons: Any = master.addons
     egress = Egress(rules, credentials, journal, doors, loop, trust(rules))
-    addons.add(egress)
+    addons.add(egress, egress.tunnels)
     loop.add_signal_handler(signal.SIGTERM, master.shutdown)
+    for folder in folders(rules):
+        inside.publish(egress.tunnels.authority, folder)
     await open_doors(doors, cast(ServerManager, addons.get("proxyserver")), rules)
-    Orders(loop, 0, rest, drop_fetch=egress.drop_fetch, journal=journal)
+    Orders(loop, 0, rest, drop_fetch=egress.drop_fetch, close_setup=egress.close_setup, journal=journal)
     journal.ready()
     await master.run()
 

@@ -15,6 +15,7 @@ SOCKETS = {
     "model": Path("/sock/agent/model.sock"),
     "general": Path("/sock/agent/general.sock"),
     "git": Path("/sock/fetch/git.sock"),
+    "setup": Path("/sock/setup/general.sock"),
 }
 
 
@@ -23,10 +24,14 @@ async def open_doors(doors: Doors, manager: ServerManager, rules: Policy) -> Non
 
     Raises ``OSError`` where one cannot be made: then nothing must start.
     """
-    modes = {"model": _mode(rules.model), "general": "regular", "git": _mode(rules.git)}
+    modes = {"model": _mode(rules.model), "general": "regular", "git": _mode(rules.git), "setup": "regular"}
     for listener, path in SOCKETS.items():
         if listener == "model" and rules.model is None:
             continue  # no agent runs here
+        if listener == "setup" and not rules.general.setup:
+            continue
+        if listener == "general" and not path.parent.is_dir():
+            continue  # nobody is there to ask: it fetches, or serves a setup, alone
         # Never started, so it listens nowhere: it only makes the handler of a connection that a door accepted.
         instance: ServerInstance[Any] = ServerInstance.make(modes[listener], manager)
 

@@ -55,10 +55,12 @@ class Orders:
         rest: bytes,
         *,
         drop_fetch: Callable[[], None],
+        close_setup: Callable[[], None],
         journal: Journal,
     ) -> None:
         """``rest`` is what was read beyond the first line; it is obeyed at once, the remainder as it comes."""
         self._loop, self._fd, self._drop_fetch, self._journal = loop, fd, drop_fetch, journal
+        self._close_setup = close_setup
         self._buffer = rest
         self._obey()
         loop.add_reader(fd, self._readable)
@@ -81,5 +83,8 @@ class Orders:
             if order == {"do": "drop-fetch"}:
                 self._drop_fetch()
                 self._journal.fetch_dropped()
+            elif order == {"do": "close-setup"}:
+                self._close_setup()
+                self._journal.setup_closed()
             else:
                 self._journal.trouble("orders", "unknown")

@@ -31,12 +31,18 @@ class Refusals:
     def __init__(self, journal: Journal, doors: Doors) -> None:
         self._journal, self._doors = journal, doors
 
-    def request(self, flow: http.HTTPFlow, request: Request, verdict: Verdict) -> None:
-        """A request or CONNECT; also one that the policy allows where something else is missing."""
+    def request(self, flow: http.HTTPFlow, request: Request, verdict: Verdict, *, told: bool = False) -> None:
+        """A request or CONNECT; also one that the policy allows where something else is missing. ``told``: it has
+        been counted before."""
         status, reason = (403, BROKEN) if verdict.allowed else (verdict.status, verdict.reason)
-        method, path = shown.method(request.method), shown.path(request.target)
-        self._say(request.listener, method, verdict.host, path, reason, status)
+        if not told:
+            self.tell(request, Verdict(False, status, reason, verdict.host))
         self.kill(flow, status, reason)
+
+    def tell(self, request: Request, verdict: Verdict) -> None:
+        """To the journal alone."""
+        method, path = shown.method(request.method), shown.path(request.target)
+        self._say(request.listener, method, verdict.host, path, verdict.reason, verdict.status)
 
     def body(self, flow: http.HTTPFlow, listener: str, upstream: Upstream, reason: str) -> None:
         """The rest of a request that was allowed. Ending the connection is the caller's."""

@@ -81,6 +81,9 @@ class _Seen:
     def on_fetch_dropped(self, fact: Mapping[str, Any]) -> None:
         self.dropped = True
 
+    def on_setup_closed(self, fact: Mapping[str, Any]) -> None:
+        """Known, and of no consequence for what is told."""
+
     def on_fatal(self, fact: Mapping[str, Any]) -> None:
         self.fatal = self.fatal or _text(fact, "words") or "the egress ended"
 
