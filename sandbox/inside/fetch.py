@@ -1,8 +1,8 @@
 """``python3 -I -m sandbox.inside.fetch``: the repository comes into the workspace, before any agent runs.
 
-Reads ``/inputs/fetch.json`` and, where it is there, ``/inputs/bundle``. Makes the clean Git directory first (bare,
-one commit deep), then the agent's checkout from it, then the manifest and ``base.json``. Prints one JSON line;
-exit status 0 only when all of it is done. May be run again: it starts by emptying both places.
+Reads ``/inputs/fetch.json`` and, where it is there, ``/inputs/bundle``. Makes the clean Git directory first (bare; one
+commit deep, or over the repository's mirror), then the agent's checkout from it, then the manifest and ``base.json``.
+Prints one JSON line; exit status 0 only when all of it is done. May be run again: it starts by emptying both places.
 No secret passes through here: the egress adds the credential.
 """
 
@@ -15,14 +15,14 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox.inside import checkout, manifest
+from sandbox.inside import checkout, manifest, mirror
 from sandbox.inside.bounds import MAX_WORDS, Deadline, Failed, Refused
 from sandbox.inside.fetchwords import sentence
 from sandbox.inside.gitcmd import Git, GitFailed, TooSlow
 from sandbox.inside.refs import branch_of, check_commit, check_ref
 from sandbox.inside.relay import relay
 
-INPUTS, WORKSPACE, CLEAN = Path("/inputs"), Path("/ws"), Path("/clean")
+INPUTS, WORKSPACE, CLEAN, MIRROR = Path("/inputs"), Path("/ws"), Path("/clean"), Path("/mirror")
 SOCKET = Path("/sock/git.sock")
 PORT = 9002
 MAX_REQUEST_BYTES = 64 * 1024
@@ -36,7 +36,10 @@ HTTP = (*SLOW, "-c", "http.followRedirects=false", "-c", "protocol.version=2", "
 
 @dataclass(frozen=True)
 class Wanted:
-    """The parsed request. ``bundle`` wins over ``url``, ``commit`` over ``ref``."""
+    """The parsed request. ``bundle`` wins over ``url``, ``commit`` over ``ref``.
+
+    ``mirror``: the name that a mirror of this repository goes by; empty: none is to be used.
+    """
 
     url: str
     ref: str | None
@@ -44,15 +47,20 @@ class Wanted:
     origin: str
     seconds: float
     bundle: Path | None
+    mirror: str = ""
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """What came: the commit, the branch it is checked out as (empty: detached), and git's own words."""
+    """What came: the commit, the branch it is checked out as (empty: detached), and git's own words.
+
+    ``mirror``: its report where the workspace's objects are in it; None: all of them are in the workspace.
+    """
 
     base_commit: str
     branch: str
     words: str
+    mirror: dict[str, object] | None = None
 
 
 def read_request(inputs: Path) -> Wanted:
@@ -62,6 +70,7 @@ def read_request(inputs: Path) -> Wanted:
         ref, commit = raw.get("ref"), raw.get("commit")
         seconds = float(raw.get("seconds") or DEFAULT_SECONDS)
         url, origin = str(raw.get("url") or ""), str(raw.get("origin") or "")
+        kept = str(raw.get("mirror") or "")
     except (OSError, ValueError, AttributeError, TypeError) as error:
         raise Failed(f"the request to fetch cannot be read: {error}") from error
     bundle = inputs / "bundle"
@@ -72,25 +81,67 @@ def read_request(inputs: Path) -> Wanted:
         origin=origin,
         seconds=seconds,
         bundle=bundle if bundle.exists() else None,
+        mirror=kept,
     )
 
 
-def fetch(wanted: Wanted, workspace: Path, clean: Path, deadline: Deadline) -> Fetched:
-    """Fill both places. Raises ``Failed`` or ``GitFailed``; what is there then is of no use."""
-    data, repo = clean / "data", workspace / "repo"
-    for folder in (data, repo):
-        empty(folder)
-    bare = data / "git"
+def fetch(wanted: Wanted, workspace: Path, clean: Path, deadline: Deadline, root: Path = MIRROR) -> Fetched:
+    """Fill both places. Raises ``Failed`` or ``GitFailed``; what is there then is of no use.
+
+    Through the mirror mounted at ``root`` where one is wanted. Whatever goes wrong with that, the host is asked again
+    without it, and the words are those of that attempt: a mirror never makes a fetch fail, nor lets one succeed that
+    the host refuses.
+    """
+    if wanted.bundle or not wanted.mirror:
+        return _without(wanted, workspace, clean, deadline)
+    place = mirror.Place(root, wanted.mirror)
+    try:
+        return _through(place, wanted, workspace, clean, deadline)
+    except (mirror.Without, GitFailed, Failed, OSError) as error:
+        done = _without(wanted, workspace, clean, deadline)
+        with contextlib.suppress(OSError):
+            mirror.failed(place, error)
+        return done
+
+
+def _through(place: mirror.Place, wanted: Wanted, workspace: Path, clean: Path, deadline: Deadline) -> Fetched:
+    bare = _emptied(workspace, clean)
+    asked = mirror.Asked(wanted.url, wanted.ref, wanted.commit)
+    found = mirror.refreshed(place, asked, deadline, HTTP)
+    if wanted.commit and found.base != wanted.commit:
+        raise Failed(f"the git host sent the commit {found.base} instead of {wanted.commit}")
+    branch = branch_of(wanted.ref) if wanted.ref or wanted.commit else found.head_branch
+    mirror.bare_over(found.folder, bare, found.base, branch, Git(deadline))
+    _fill(wanted, workspace, clean, found.base, branch, deadline)
+    return Fetched(found.base, branch, found.words, mirror.report(place))
+
+
+def _without(wanted: Wanted, workspace: Path, clean: Path, deadline: Deadline) -> Fetched:
+    bare = _emptied(workspace, clean)
     words = _get(wanted, bare, deadline)
     git = Git(deadline, extra={"GIT_DIR": str(bare)})
     base = _head(git, wanted)
     branch = _branch(git, wanted)
+    _fill(wanted, workspace, clean, base, branch, deadline)
+    return Fetched(base, branch, words)
+
+
+def _emptied(workspace: Path, clean: Path) -> Path:
+    """Nothing is left in both places; answers where the clean Git directory goes."""
+    for folder in (clean / "data", workspace / "repo"):
+        empty(folder)
+    return clean / "data" / "git"
+
+
+def _fill(wanted: Wanted, workspace: Path, clean: Path, base: str, branch: str, deadline: Deadline) -> None:
+    """The agent's checkout, the manifest and the record of the base."""
+    data, repo = clean / "data", workspace / "repo"
+    bare = data / "git"
     tree = Git(deadline, cwd=str(repo), extra={"GIT_DIR": str(repo / ".git"), "GIT_WORK_TREE": str(repo)})
     checkout.make(bare, repo, base, branch, wanted.origin, tree)
     manifest.write(manifest.take(repo, deadline), data / "manifest")
     record = {"base_commit": base, "branch": branch, "ref": wanted.ref, "origin": wanted.origin}
     (data / "base.json").write_text(json.dumps(record))
-    return Fetched(base, branch, words)
 
 
 def _get(wanted: Wanted, bare: Path, deadline: Deadline) -> str:
@@ -183,6 +234,7 @@ def _answer(code: int, error: str, words: str = "", done: Fetched | None = None)
         "stderr": words[-MAX_WORDS:] or error,
         "base_commit": done.base_commit if done else "",
         "branch": done.branch if done else "",
+        "mirror": done.mirror if done else None,
         "error": error,
     }
     sys.stdout.write(json.dumps(line) + "\n")
