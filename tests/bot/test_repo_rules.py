@@ -48,7 +48,7 @@ def test_a_file_takes_away() -> None:
         setup={"commands": ["make deps"], "lockfiles": ["lock"], "minutes": 2},
         context="everyone",
     )
-    assert (found.role, found.users) == (Role.ADMIN, {"octocat"})
+    assert (found.role, found.users) == (Role.ADMIN, frozenset({"octocat"}))
     assert found.bots == {"renovate[bot]"}
     assert (dict(found.agents), found.default_agent) == ({"codex": ("gpt-5.5",)}, "codex")
     assert found.labels == {"fix it": "do it"}
