@@ -65,7 +65,10 @@ def _finished(outcome: Outcome) -> Verdict:
         return Verdict("no change", "⚪ **No change.** The agent finished, and every file is as it was.")
     added, removed = sum(file.added for file in changes.files), sum(file.removed for file in changes.files)
     files = counted(len(changes.files), "file")
-    return Verdict("changed", f"✅ **Done: {files} changed**, {counted(added, 'line')} added, {removed:,} removed.")
+    done = f"✅ **Done: {files} changed**, {counted(added, 'line')} added, {removed:,} removed."
+    if outcome.reason is Reason.NO_REPLY:
+        return Verdict("changed", done, "The agent did not say what it did: read the diff with more care.")
+    return Verdict("changed", done)
 
 
 def _failed(outcome: Outcome) -> Verdict:
@@ -89,6 +92,27 @@ def _failed(outcome: Outcome) -> Verdict:
             "failed: workspace full",
             "❌ **Failed: the workspace is full.** The task reached its limit of bytes or of files.",
             "Ask for something that writes less, or let the operator raise the limit.",
+        ),
+        Reason.BUDGET: Verdict(
+            "stopped: budget",
+            f"💸 **Stopped: a budget is used up.** The agent was ended after {ran}; what it had done by then is here.",
+            "Ask for a smaller step, or let the operator raise the limit.",
+        ),
+        Reason.LOOP: Verdict(
+            "stopped: going round in circles",
+            f"🔁 **Stopped: the agent went round in circles.** For {ran} it worked, and at the end it put the same "
+            "question to the model again and again.",
+            f"{again} If it stays so, the operator should look at the model's gateway.",
+        ),
+        Reason.REFUSED: Verdict(
+            "refused by the model",
+            "⛔ **Refused by the model.** Its provider's rules stopped the answer, not this bot.",
+            "Ask for it in other words or in a smaller part, or let the operator choose another model.",
+        ),
+        Reason.NO_REPLY: Verdict(
+            "failed: no reply",
+            "❌ **Failed: the agent ended without a word**, and nothing is changed.",
+            f"{again} If it stays so, say more closely what is to be done.",
         ),
         Reason.EXIT: Verdict("failed", f"❌ **Failed.** The agent's program ended{status}.", again),
         Reason.AGENT_ERROR: Verdict(

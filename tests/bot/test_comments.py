@@ -44,7 +44,8 @@ USAGE = Usage(turns=4, input_tokens=1_234, cached_input_tokens=56_789, output_to
 
 def outcome(reason: Reason = Reason.OK, **more: object) -> Outcome:
     """An outcome in which everything is told that can be."""
-    state = {Reason.OK: State.SUCCEEDED, Reason.LOST: State.LOST}.get(reason, State.FAILED)
+    ends = {Reason.OK: State.SUCCEEDED, Reason.UNCHANGED: State.SUCCEEDED, Reason.LOST: State.LOST}
+    state = ends.get(reason, State.FAILED)
     told = {"state": state, "reason": reason, "usage": USAGE, "changes": CHANGES, "duration_seconds": 125.4}
     return Outcome.model_validate(told | more)
 
@@ -97,7 +98,10 @@ def results() -> dict[str, str]:
     """One for each ending, and one for each thing that may be said besides."""
     found = {
         "result-changed": outcome(reply="Fixed the typo.\nSee #1, @octocat.\n/agent do it again"),
-        "result-no-change": outcome(changes=NOTHING, reply="There is nothing to do."),
+        "result-unchanged": outcome(Reason.UNCHANGED, changes=NOTHING, reply="There is nothing to do."),
+        "result-changed-without-a-word": outcome(
+            Reason.NO_REPLY, state=State.SUCCEEDED, notes=("The agent ended without a final reply.",)
+        ),
         "result-changes-refused": outcome(
             changes=Changes(base_commit="a" * 40, patch=None, refusal="a/.GIT/config would be written by git itself")
         ),
@@ -107,7 +111,7 @@ def results() -> dict[str, str]:
         **{
             f"result-{reason}": outcome(reason, error="API Error: 500 overloaded", exit_code=1, changes=NOTHING)
             for reason in Reason
-            if reason not in {Reason.OK, Reason.LOST}
+            if reason not in {Reason.OK, Reason.LOST, Reason.UNCHANGED}
         },
         "result-timed-out-with-changes": outcome(Reason.DEADLINE),
         "result-everything": outcome(

@@ -53,3 +53,22 @@ def test_every_reason_has_a_headline_of_its_own() -> None:
         verdict(Outcome(state=State.FAILED, reason=reason)).headline for reason in Reason if reason is not Reason.OK
     ]
     assert len(set(heads)) == len(heads)
+
+
+def test_done_without_a_word_says_to_read_the_diff() -> None:
+    said = verdict(Outcome(state=State.SUCCEEDED, reason=Reason.NO_REPLY, changes=PATCH))
+    assert said.word == "changed"
+    assert "read the diff" in said.advice
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        (Reason.BUDGET, "budget is used up"),
+        (Reason.LOOP, "went round in circles"),
+        (Reason.REFUSED, "Refused by the model"),
+        (Reason.NO_REPLY, "without a word"),
+    ],
+)
+def test_what_ended_it_is_in_the_headline(reason: Reason, words: str) -> None:
+    assert words in verdict(Outcome(state=State.FAILED, reason=reason)).headline
