@@ -96,7 +96,7 @@ class Egress:
         elif isinstance(below, modes.HttpProxy):
             data.layer = HttpLayer(data.context, HTTPMode.regular)
         else:
-            data.layer = self.tunnels.next_layer(data)
+            data.layer = self.tunnels.inside(data)
 
     @closed
     def http_connect(self, flow: http.HTTPFlow) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from mitmproxy.net import tls as net_tls
 from OpenSSL import SSL
 
 from sandbox.egress.ca import Authority
@@ -24,18 +24,10 @@ def publish(authority: Authority, folder: Path) -> None:
 
 def connection(authority: Authority, host: str) -> SSL.Connection:
     """A TLS server that is ``host`` to its client. Raises ``ValueError`` where no certificate can be made for it."""
-    context = net_tls.create_client_proxy_context(
-        method=net_tls.Method.TLS_SERVER_METHOD,
-        min_version=net_tls.Version.TLS1_2,
-        max_version=net_tls.Version.UNBOUNDED,
-        cipher_list=None,
-        ecdh_curve=None,
-        chain_file=None,
-        alpn_select_callback=_http1,
-        request_client_cert=False,
-        extra_chain_certs=(),
-        dhparams=None,
-    )
+    # A context of its own: mitmproxy's function for it hands out the same one again and again.
+    context = SSL.Context(SSL.TLS_SERVER_METHOD)
+    context.set_min_proto_version(SSL.TLS1_2_VERSION)
+    context.set_alpn_select_callback(_http1)
     # A ticket would let a client come back under another name than it was checked for.
     context.set_options(SSL.OP_NO_TICKET)
     context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
@@ -46,7 +38,7 @@ def connection(authority: Authority, host: str) -> SSL.Connection:
     return link
 
 
-def _http1(link: SSL.Connection, offered: list[bytes]) -> bytes | object:
+def _http1(link: SSL.Connection, offered: list[bytes]) -> Any:
     """Nothing else is spoken. A client that offers only others hears nothing of it, and ends at its first byte."""
     return b"http/1.1" if b"http/1.1" in offered else SSL.NO_OVERLAPPING_PROTOCOLS
 

@@ -62,7 +62,9 @@ class Tunnels:
         if len(self._open) >= MAX_TUNNELS:
             return refused(verdict.host, 503, "too many connections from this sandbox")
         if not allowed:
-            self._refusals.tell(request, refused(verdict.host, 403, f"{verdict.host} is not reachable"))
+            self._refusals.tell(
+                request, refused(verdict.host, 403, f"{verdict.host} is not reachable from this sandbox")
+            )
         overdue = asyncio.get_running_loop().call_later(HANDSHAKE_SECONDS, door.cut)
         self._open[flow.client_conn.id] = Tunnel(request, allowed, overdue)
         return verdict
@@ -72,7 +74,7 @@ class Tunnels:
         tunnel = self._open.get(client.id)
         return tunnel is not None and not tunnel.allowed
 
-    def next_layer(self, data: layer.NextLayer) -> layer.Layer | None:
+    def inside(self, data: layer.NextLayer) -> layer.Layer | None:
         """TLS from the tunnel's first byte, HTTP/1.1 in it. None, and the end of it, for anything else."""
         tunnel, below = self._open[data.context.client.id], data.context.layers[-1]
         if isinstance(below, ClientTLSLayer):
