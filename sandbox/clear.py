@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
 from sandbox import Unreachable
@@ -15,6 +15,7 @@ from sandbox.helpers import STORE_SECONDS, HelperFailed, store
 from sandbox.job import NAME_PATTERN
 
 STORE_ROLE = "store"
+LASTING_ROLES = ("ws", "clean")  # volumes that outlive a task
 # From a helper's end (or its making) to its removal by the process that runs it: milliseconds.
 OWNER_SECONDS = 1.5
 CONFLICT = 409
@@ -45,7 +46,7 @@ async def everyone(context: Context) -> set[str]:
     return {name for name in labelled | folders | devices if re.fullmatch(NAME_PATTERN, name)}
 
 
-async def clear(context: Context, sandbox: str) -> None:
+async def clear(context: Context, sandbox: str, *, keep_snapshot: bool = False) -> None:
     """Remove containers, then volumes, then loop devices, then the state folder: what is left can be found again.
 
     Raises ``Unreachable`` where the engine could not be asked, or where a volume stays in use for longer than
@@ -53,18 +54,26 @@ async def clear(context: Context, sandbox: str) -> None:
     """
     await _emptied(context, sandbox)
     if await _has_images(context):
-        await _store(context, sandbox, "remove", sandbox)
+        await _store(context, sandbox, "empty" if keep_snapshot else "remove", sandbox)
         await _emptied(context, sandbox)  # the helper that removed the devices is itself a container of this sandbox
-    await context.disk.run(context.state(sandbox).remove)
+    state = context.state(sandbox)
+    await context.disk.run(lambda: state.remove(keep_snapshot=keep_snapshot))
 
 
-async def _emptied(context: Context, sandbox: str) -> None:
-    """No container and no volume of this name is left; each round looks anew for who uses what."""
+async def clear_task(context: Context, sandbox: str) -> None:
+    """Remove every container of the sandbox and every volume but the workspace's two: nothing runs any more, nothing
+    is mounted, and the next task can be made. Raises as ``clear``."""
+    await _emptied(context, sandbox, keep=LASTING_ROLES)
+
+
+async def _emptied(context: Context, sandbox: str, keep: Collection[str] = ()) -> None:
+    """No container and no volume of this name is left, but volumes of a role to ``keep``; each round looks anew for
+    who uses what."""
 
     async def round_() -> None:
         found = await context.engine.find(context.settings.instance, sandbox)
         await asyncio.gather(*(context.engine.remove(item.name) for item in found.containers))
-        volumes = {item.name for item in found.volumes} | await _made_up(context, sandbox)
+        volumes = {item.name for item in found.volumes if item.role not in keep} | await _made_up(context, sandbox)
         await asyncio.gather(*(context.engine.remove_volume(name) for name in volumes))
 
     await _while_in_use(round_)

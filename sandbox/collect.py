@@ -3,38 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import IO
 
-from pydantic import ValidationError
-
 from sandbox.agents import Reader
-from sandbox.context import Context, boot_id
+from sandbox.context import Context
 from sandbox.egress import report
-from sandbox.engine import STDERR, STDOUT, Look, Refused
-from sandbox.engines import names as things
-from sandbox.engines import plan
-from sandbox.helpers import HelperFailed, Ran, run, store
+from sandbox.engine import STDERR, STDOUT, Look
+from sandbox.extraction import changes
 from sandbox.job import Changes, Job, Outcome, Reason, State
-from sandbox.state import Killed, Ready
+from sandbox.state import Killed
 from sandbox.verdict import STDERR_CHARACTERS, Facts, judge
 
-EXTRACT_SECONDS = 240.0  # the extractor stops itself after 180 s
-HEADER_BYTES = 16 << 20  # its JSON line: some thousand paths of 1 KiB
 STDERR_BYTES = 4 * STDERR_CHARACTERS  # UTF-8 takes up to four bytes a character
 JOURNAL_MEMORY_BYTES = 1 << 20  # an egress journal larger than this goes through a file
 JOURNAL_LINE_BYTES = 64 * 1024  # its lines are 1 KiB at most
 ANSWER_WAIT_SECONDS = 2.0  # the egress may write its line a moment after the agent has read the answer and exited
 ANSWER_POLL_SECONDS = 0.1
-# Less left than this is full: a program that met the wall has often given a last piece back, and ext4 itself keeps
-# back 2 % or 16 MiB, whichever is less, of which some shows as free afterwards.
-FULL_SHARE = 0.04
-FULL_BLOCKS = 8_192
-FULL_INODES = 8
 
 
 @dataclass(frozen=True)
@@ -45,15 +33,6 @@ class Heard:
     stderr: str
 
 
-@dataclass(frozen=True)
-class Taken:
-    """What was read back from the work tree. ``changes`` None: ``notes`` says why."""
-
-    changes: Changes | None
-    disk_full: bool = False
-    notes: tuple[str, ...] = ()
-
-
 def gone(words: str = "The sandbox is not there any more.") -> Outcome:
     """The outcome of a sandbox of which nothing is left."""
     return Outcome(state=State.LOST, reason=Reason.LOST, error=words)
@@ -61,12 +40,12 @@ def gone(words: str = "The sandbox is not there any more.") -> Outcome:
 
 async def collect(context: Context, job: Job, look: Look | None, killed: Killed | None) -> Outcome:
     """Read everything and judge. The agent does not run any more. Safe to repeat."""
-    ready = await context.disk.run(context.state(job.name).ready)
+    workspace = await context.disk.run(context.state(job.name).workspace)
     heard, journal = await _heard(context, job), await _journal(context, job.name)
     egress = await context.engine.look(context.names(job.name).of("egress"))
     if heard.reader.final and not heard.reader.error and journal.model_answers == 0:
         journal = await _late_answer(context, job.name, journal)
-    taken = await _changes(context, job, ready)
+    taken = await changes(context, job.name, workspace, job.limits)
     verdict = judge(
         Facts(
             kill=killed.reason if killed else None,
@@ -77,6 +56,9 @@ async def collect(context: Context, job: Job, look: Look | None, killed: Killed 
             egress_died=bool(look and look.started) and (egress is None or not egress.running),
             final=heard.reader.final,
             agent_error=heard.reader.error,
+            refused=heard.reader.refused,
+            replied=bool(heard.reader.reply.strip()),
+            changed=_changed(taken.changes),
             stderr=heard.stderr,
             model_answers=journal.model_answers,
             wall_seconds=job.limits.wall_seconds,
@@ -95,6 +77,11 @@ async def collect(context: Context, job: Job, look: Look | None, killed: Killed 
         duration_seconds=_duration(look),
         notes=(*verdict.notes, *heard.reader.notes, *taken.notes),
     )
+
+
+def _changed(changes: Changes | None) -> bool | None:
+    """None: it could not be read, or not be taken over as a patch."""
+    return None if changes is None or changes.patch is None else bool(changes.patch)
 
 
 def _duration(look: Look | None) -> float:
@@ -142,66 +129,3 @@ async def _late_answer(context: Context, sandbox: str, journal: report.Report) -
         if journal.model_answers:
             break
     return journal
-
-
-async def _changes(context: Context, job: Job, ready: Ready | None) -> Taken:
-    if ready is None:
-        return Taken(None, notes=("The repository had not been fetched.",))
-    try:
-        ran = await _extract(context, job, ready)
-        return _taken(ran, job)
-    except (HelperFailed, Refused) as error:
-        return Taken(None, notes=(f"The changes could not be read: {error}.",))
-
-
-async def _extract(context: Context, job: Job, ready: Ready) -> Ran:
-    """Run the extractor. After another boot the loop devices are attached anew first, under whatever numbers."""
-    names = context.names(job.name)
-    ws, clean = names.of("ws"), names.of("clean")
-    if not ready.boot or ready.boot != boot_id():
-        ws, clean = await _attached_again(context, job.name)
-    for volume in (ws, clean):  # a missing one would be made up by the engine, empty
-        if await context.engine.volume(volume) is None:
-            raise HelperFailed("the workspace is gone")
-    what = plan.extract(names, context.ground, context.images.base, job.limits, ws, clean)
-    most = job.limits.patch_bytes + HEADER_BYTES
-    return await run(context, what, seconds=EXTRACT_SECONDS, most_bytes=most)
-
-
-async def _attached_again(context: Context, sandbox: str) -> tuple[str, str]:
-    """Volumes of their own over the re-attached devices: the old ones name devices that may be somebody else's."""
-    names = context.names(sandbox)
-    devices = await store(context, sandbox, "attach", sandbox)
-    made = []
-    for role in ("ws", "clean"):
-        device = str(devices[role])
-        volume = things.loop_volume(names, f"{role}-{device.rpartition('/')[2]}", device)
-        await context.engine.make_volume(volume)
-        made.append(volume.name)
-    return made[0], made[1]
-
-
-def _taken(ran: Ran, job: Job) -> Taken:
-    line, _, rest = ran.stdout.partition(b"\n")
-    full = _full(ran.stderr)
-    try:
-        header = json.loads(line)
-        if ran.exit_code != 0:
-            raise HelperFailed(str(header.get("error") or f"exit status {ran.exit_code}"))
-        length = header.pop("patch_length")
-        refused = bool(header.get("refusal"))
-        if length != len(rest) or length > job.limits.patch_bytes:
-            raise HelperFailed("its answer was cut short")
-        changes = Changes.model_validate({**header, "patch": None if refused else b""})
-    except (ValueError, KeyError, TypeError, AttributeError, ValidationError) as error:
-        raise HelperFailed(f"the extractor's answer makes no sense ({type(error).__name__})") from error
-    return Taken(changes if refused else changes.model_copy(update={"patch": rest}), full)
-
-
-def _full(stderr: bytes) -> bool:
-    """The first line is `stat -f` of the workspace: blocks free and in all, inodes free (plan.extract)."""
-    words = stderr.partition(b"\n")[0].split()
-    if len(words) != 3 or not all(word.isdigit() for word in words):
-        return False
-    free, total, inodes = map(int, words)
-    return free < min(FULL_BLOCKS, total * FULL_SHARE) or inodes < FULL_INODES

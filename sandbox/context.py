@@ -48,11 +48,12 @@ class Context:
         """Remove beside the caller. If it fails, the label still leads `remove` of the sandbox to it."""
         self.tidy_later(self.engine.remove(container), name=f"remove {container}")
 
-    def tidy_later(self, work: Coroutine[Any, Any, None], *, name: str) -> None:
+    def tidy_later(self, work: Coroutine[Any, Any, None], *, name: str) -> asyncio.Task[None]:
         """Run beside the caller; ``close`` gives it a moment."""
         task = spawn(work, name=name)
         self.tidying.add(task)
         task.add_done_callback(self.tidying.discard)
+        return task
 
     async def close(self) -> None:
         """Give what is being tidied up a moment, then let go of the engine and the threads."""

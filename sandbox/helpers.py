@@ -14,6 +14,7 @@ from sandbox.engines import plan
 from sandbox.engines.names import images_volume
 
 STORE_SECONDS = 60.0  # mkfs and losetup take 0.1 s; the rest is for a busy disk
+COPY_SECONDS = 600.0  # of a workspace's images: 6 GiB at 10 MB/s, which is a bad disk
 STORE_BYTES = 1 << 20  # its answer: the names of all sandboxes at most
 STDERR_BYTES = 64 * 1024  # kept of what a helper says on stderr: the beginning
 END_SECONDS = 10.0  # from the end of a helper's output to its exit status
@@ -73,15 +74,15 @@ async def _create_anew(context: Context, what: Plan) -> None:
         raise HelperFailed(f"its image is gone ({error})") from error
 
 
-async def store(context: Context, sandbox: str, *command: str) -> dict[str, Any]:
-    """Run the store helper (``make``, ``attach``, ``remove``, ``list``) and return its answer.
+async def store(context: Context, sandbox: str, *command: str, seconds: float = STORE_SECONDS) -> dict[str, Any]:
+    """Run the store helper (a command of ``sandbox.inside.store``) and return its answer.
 
     Raises ``HelperFailed`` with its words.
     """
     instance = context.settings.instance
     await context.engine.make_volume(images_volume(instance))
     what = plan.store(instance, sandbox, secrets.token_hex(4), context.ground, context.images.base, [*command])
-    ran = await run(context, what, seconds=STORE_SECONDS, most_bytes=STORE_BYTES)
+    ran = await run(context, what, seconds=seconds, most_bytes=STORE_BYTES)
     answer = json_object(ran)
     if ran.exit_code != 0:
         raise HelperFailed(str(answer.get("error") or _said(ran)))

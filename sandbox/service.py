@@ -1,7 +1,8 @@
-"""The life of a sandbox over an engine: the in-process implementation of ``sandbox.Sandbox``.
+"""The life of sandboxes over an engine: the in-process implementation of ``sandbox.Workspaces``.
 
 Nothing that matters is in memory: a new service finds every sandbox again from the engine's labels and its own state
-files, and goes on from what they say.
+files, and goes on from what they say. What was begun or started is seen to its end by the service itself
+(``supervise``), whoever asks or not.
 """
 
 from __future__ import annotations
@@ -9,28 +10,42 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TypeVar
 
-from sandbox import PrepareFailed, Unreachable
+from sandbox import Busy, PrepareFailed, workspaces
 from sandbox.agents import AGENTS, Agent
-from sandbox.clear import clear, everyone, traces, uninstall
-from sandbox.collect import collect, gone
+from sandbox.clear import clear, clear_task, everyone, traces, uninstall
 from sandbox.context import Context, boot_id
-from sandbox.engine import Gone, Look
 from sandbox.engines.docker import CALL_SECONDS
-from sandbox.job import Handle, Job, Outcome, Phase, Reason, Secrets, Status
+from sandbox.job import (
+    Changes,
+    Fetched,
+    Handle,
+    Job,
+    Limits,
+    Outcome,
+    Phase,
+    Reason,
+    Secrets,
+    Snapshot,
+    Source,
+    Status,
+)
+from sandbox.life import BUSY, Life
 from sandbox.opening import open_context
-from sandbox.prepare import prepare
+from sandbox.retention import expire, sweep
 from sandbox.settings import Settings
-from sandbox.state import Killed, Started
+from sandbox.state import SandboxState, Used
+from sandbox.supervise import Facts, Supervisor
 from sandbox.turns import Turns
 from sandbox.verdict import Kill
-from sandbox.watch import Watch
 
 T = TypeVar("T")
 
-POLL_SECONDS = 2.0  # between two looks at a running agent; its end is usually heard of at once
+EVENT_SECONDS = 1.0  # between two looks for those who follow a task
+FILLING = "A repository is being fetched into this sandbox."
 
 _log = logging.getLogger(__name__)
 
@@ -50,187 +65,225 @@ async def open_local(
 
 
 class Service:
-    """See ``sandbox.Sandbox`` for the contract of every method."""
+    """See ``sandbox.Sandbox`` and ``sandbox.Workspaces`` for the contract of every method. Made in a running loop."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._watch = Watch(context)
+        self._life = Life(context)
         # Callers for one sandbox are asked to come one at a time. Two that do not would remove each other's half-made
         # things, or read one work tree twice: they wait here. Looking and cancelling never wait.
         self._turns = Turns()
+        self._filling: set[str] = set()
+        self._tidying: dict[str, asyncio.Task[None]] = {}
+        self._supervisor = Supervisor(_Steps(self), context.settings.state_dir)
+        self._supervisor.open()
 
     async def prepare(self, job: Job, secrets: Secrets) -> Handle:
+        if job.source is None:
+            self._not_filling(job.name)
         async with self._turns.of(job.name):
-            return await self._prepare(job, secrets)
-
-    async def _prepare(self, job: Job, secrets: Secrets) -> Handle:
-        context, handle = self._context, Handle(name=job.name)
-        if await self._is_ready(job.name):
-            return handle
-        if await traces(context, job.name):
-            await clear(context, job.name)
-        try:
-            await prepare(context, job, secrets)
-        except Exception as error:
-            await self._tidy(job.name)
-            if isinstance(error, PrepareFailed):
-                _log.info("%s: could not be prepared (%s): %s", job.name, error.reason, error)
-            raise
-        return handle
-
-    async def _is_ready(self, name: str) -> bool:
-        """Prepared or further, and still there. After another boot, one that has not been started is not."""
-        state = self._context.state(name)
-        if await self._disk(state.outcome) is not None or await self._disk(state.started) is not None:
-            return True
-        ready = await self._disk(state.ready)
-        return ready is not None and ready.boot == boot_id() and await self._agent(name) is not None
-
-    async def _tidy(self, name: str) -> None:
-        try:
-            await clear(self._context, name)
-        except (Unreachable, OSError) as error:
-            _log.warning("%s: not everything could be removed, the next prepare or remove will: %s", name, error)
+            await self._life.prepare(job, secrets)
+        return Handle(name=job.name)
 
     async def start(self, handle: Handle) -> None:
         async with self._turns.of(handle.name):
-            await self._start(handle.name)
-
-    async def _start(self, name: str) -> None:
-        context = self._context
-        state = context.state(name)
-        look = await self._agent(name)
-        if look is None or look.started or await self._disk(state.killed) is not None:
-            return
-        if await self._disk(state.ready) is None:
-            raise PrepareFailed(Reason.LOST, "The sandbox has not been prepared.")
-        egress = await context.engine.look(context.names(name).of("egress"))
-        if egress is None or not egress.running:  # as after a boot: never an agent without its way out in place
-            await self._intend(name, Kill.EGRESS_LOST)
-            return
-        started = Started(at=context.clock())
-        await self._disk(lambda: state.set_started(started))
-        try:
-            await context.engine.start(context.names(name).of("agent"))
-        except Gone:
-            _log.warning("%s: the agent's container went away before its start", name)
+            await self._life.start(handle.name)
+        self._supervisor.take(handle.name)
 
     async def status(self, handle: Handle) -> Status:
-        name = handle.name
-        state = self._context.state(name)
-        job = await self._disk(state.job)
-        if job is None:
-            return Status(phase=Phase.PREPARING if await traces(self._context, name) else Phase.ABSENT)
-        if await self._disk(state.outcome) is not None or await self._disk(state.killed) is not None:
-            return await self._ended(name)
-        look = await self._agent(name)
-        if look is not None and look.running and look.started_at is not None:
-            return await self._running(name, job, look.started_at)
-        if look is not None and look.started:
-            return Status(phase=Phase.EXITED, elapsed_seconds=_elapsed(look, self._context.clock()))
-        if await self._disk(state.started) is not None and look is None:
-            return Status(phase=Phase.EXITED)  # gone: `outcome` says lost
-        ready = await self._disk(state.ready) is not None and look is not None
-        return Status(phase=Phase.READY if ready else Phase.PREPARING)
-
-    async def _running(self, name: str, job: Job, started_at: float) -> Status:
-        agent = self._context.agents[job.agent]
-        progress, due = await self._watch.look(name, agent, job.limits.wall_seconds, started_at)
-        elapsed = max(0.0, self._context.clock() - started_at)
-        if due is None:
-            return Status(phase=Phase.RUNNING, elapsed_seconds=elapsed, progress=progress)
-        look = await self._agent(name)
-        if look is not None and look.running:  # it may have ended by itself while we looked
-            await self._kill(name, due)
-        return Status(phase=Phase.EXITED, elapsed_seconds=elapsed, progress=progress)
-
-    async def _ended(self, name: str) -> Status:
-        """A kill is recorded or an outcome stored: whatever still runs is (again) killed."""
-        look = await self._agent(name)
-        if look is not None and look.running:
-            await self._context.engine.kill(self._context.names(name).of("agent"))
-            look = await self._agent(name)
-        elapsed = _elapsed(look, self._context.clock())
-        return Status(phase=Phase.EXITED, elapsed_seconds=elapsed)
+        return await self._life.status(handle.name)
 
     async def wait(self, handle: Handle, seconds: float) -> Status:
-        clock = asyncio.get_running_loop().time
-        until = clock() + seconds
-        while True:
-            status = await self.status(handle)
-            left = until - clock()
-            if status.phase in {Phase.EXITED, Phase.ABSENT} or left <= 0:
-                return status
-            step = min(left, POLL_SECONDS)
-            if status.phase is Phase.RUNNING:
-                await self._context.engine.ended(self._context.names(handle.name).of("agent"), step)
-            else:
-                await asyncio.sleep(step)
+        return await self._life.wait(handle.name, seconds)
 
     async def outcome(self, handle: Handle) -> Outcome:
-        async with self._turns.of(handle.name):
-            return await self._outcome(handle)
-
-    async def _outcome(self, handle: Handle) -> Outcome:
-        context, name = self._context, handle.name
-        state = context.state(name)
-        if (stored := await self._disk(state.outcome)) is not None:
-            return stored
-        job = await self._disk(state.job)
-        if job is None:
-            return gone()
-        look = await self._stopped(name)
-        outcome = await collect(context, job, look, await self._disk(state.killed))
-        await self._disk(lambda: state.set_outcome(outcome))
-        self._watch.forget(name)
-        context.remove_later(context.names(name).of("egress"))  # it holds the model's key, and nobody needs it now
+        name = handle.name
+        async with self._turns.of(name):
+            stored = await self._disk(self._context.state(name).task().ended)
+            outcome = await self._life.outcome(name)
+            if not stored and await self._disk(self._context.state(name).task().ended):
+                self._tidy_later(name)
         return outcome
 
-    async def _stopped(self, name: str) -> Look | None:
-        """The agent's last state. One that still runs, or could still be started, is cancelled."""
-        look = await self._agent(name)
-        if look is not None and (look.running or not look.started):
-            await self._kill(name, Kill.CANCELLED)
-            look = await self._agent(name)
-        return look
-
     async def cancel(self, handle: Handle, reason: Reason) -> None:
-        await self._kill(handle.name, Kill(reason.value))
-
-    async def _kill(self, name: str, reason: Kill) -> None:
-        """The intent first, on disk; then the deed; then see that it is done."""
-        await self._intend(name, reason)
-        await self._context.engine.kill(self._context.names(name).of("agent"))
-
-    async def _intend(self, name: str, reason: Kill) -> None:
-        state, killed = self._context.state(name), Killed(reason=reason, at=self._context.clock())
-        held = await self._disk(lambda: state.set_killed(killed))
-        _log.info("%s: ended (%s)", name, held.reason)
+        await self._life.kill(handle.name, Kill(reason.value))
 
     async def remove(self, handle: Handle) -> None:
+        if (tidying := self._tidying.pop(handle.name, None)) is not None:
+            tidying.cancel()  # this removes all of it
         async with self._turns.of(handle.name):
-            self._watch.forget(handle.name)
+            self._life.forget(handle.name)
             await clear(self._context, handle.name)
 
     async def handles(self) -> tuple[Handle, ...]:
         return tuple(Handle(name=name) for name in sorted(await everyone(self._context)))
+
+    async def fetch(self, handle: Handle, source: Source, secrets: Secrets, limits: Limits) -> Fetched:
+        name = handle.name
+        with self._fills(name):
+            await self._free(name)
+            async with self._turns.of(name):
+                await self._free(name)
+                fetched = await workspaces.fetch(self._context, name, source, secrets, limits)
+                await self._used(name)
+        return fetched
+
+    async def begin(self, job: Job) -> None:
+        if job.source is not None:
+            raise ValueError("a task that is begun works on what is there: its source is None")
+        self._not_filling(job.name)
+        await self._free(job.name)
+        async with self._turns.of(job.name):
+            await self._life.record(job, driven=True)
+            await self._used(job.name)
+        self._supervisor.take(job.name)
+
+    async def diff(self, handle: Handle) -> Changes:
+        self._not_filling(handle.name)
+        async with self._turns.of(handle.name):
+            await self._free(handle.name)
+            return await workspaces.diff(self._context, handle.name)
+
+    async def snapshot(self, handle: Handle) -> Snapshot:
+        self._not_filling(handle.name)
+        async with self._turns.of(handle.name):
+            await self._free(handle.name)
+            saved = await workspaces.snapshot(self._context, handle.name)
+            await self._used(handle.name)
+            return saved
+
+    async def copy(self, handle: Handle, origin: Handle) -> None:
+        if handle == origin:
+            raise Busy("A sandbox cannot be copied onto itself.")
+        first, second = sorted((handle.name, origin.name))  # one order for all: no two wait for each other
+        with self._fills(handle.name):
+            async with self._turns.of(first), self._turns.of(second):
+                await workspaces.copy(self._context, handle.name, origin.name)
+                await self._used(handle.name)
+
+    async def events(self, handle: Handle) -> AsyncIterator[Status]:
+        """See ``Workspaces.events``. ``elapsed_seconds`` alone is no change."""
+        told: Status | None = None
+        status = await self.status(handle)
+        while True:
+            if told is None or status != told.model_copy(update={"elapsed_seconds": status.elapsed_seconds}):
+                yield status
+                told = status
+            if status.phase in {Phase.EXITED, Phase.ABSENT}:
+                return
+            status = await self.wait(handle, EVENT_SECONDS)
 
     async def uninstall(self) -> None:
         """Remove what belongs to the instance itself; no sandbox of it may be left. For tests and `gofer demo`."""
         await uninstall(self._context)
 
     async def close(self) -> None:
+        await self._supervisor.close()
         await self._context.close()
 
-    async def _agent(self, name: str) -> Look | None:
-        return await self._context.engine.look(self._context.names(name).of("agent"))
+    @contextmanager
+    def _fills(self, name: str) -> Iterator[None]:
+        """The workspace is being filled; nobody else may want it meanwhile, and who does is told at once."""
+        self._not_filling(name)
+        self._filling.add(name)
+        try:
+            yield
+        finally:
+            self._filling.discard(name)
+
+    def _not_filling(self, name: str) -> None:
+        if name in self._filling:
+            raise Busy(FILLING)
+
+    async def _free(self, name: str) -> None:
+        if await self._life.busy(name):
+            raise Busy(BUSY)
+
+    async def _used(self, name: str) -> None:
+        state, used = self._context.state(name), Used(at=self._context.clock())
+        await self._disk(lambda: state.set_used(used))
+
+    def _tidy_later(self, name: str) -> None:
+        """Beside the caller: the egress holds the model's key, and nobody needs any container now."""
+        task = self._context.tidy_later(self.tidy(name), name=f"tidy {name}")
+        self._tidying[name] = task
+        task.add_done_callback(lambda done: self._tidied(name, done))
+
+    def _tidied(self, name: str, task: asyncio.Task[None]) -> None:
+        if self._tidying.get(name) is task:
+            del self._tidying[name]
+
+    async def tidy(self, name: str) -> None:
+        """Nothing is left of a task that has ended but its files."""
+        async with self._turns.of(name):
+            task = self._context.state(name).task()
+            if await self._disk(task.ended):
+                await clear_task(self._context, name)
+                await self._used(name)
 
     async def _disk(self, work: Callable[[], T]) -> T:
         return await self._context.disk.run(work)
 
 
-def _elapsed(look: Look | None, now: float) -> float:
-    """Seconds from the agent's start to its end, or to now while it runs."""
-    if look is None or look.started_at is None:
-        return 0.0
-    return max(0.0, (look.finished_at or now) - look.started_at)
+class _Steps:
+    """``supervise.Steps`` over a service: each step takes its turn and looks anew in it."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._context = service._context
+        self._life = service._life
+
+    async def facts(self, name: str) -> Facts:
+        return await self._context.disk.run(lambda: facts_of(self._context.state(name)))
+
+    async def ready(self, name: str) -> None:
+        async with self._service._turns.of(name):
+            task = self._context.state(name).task()
+            job = await self._context.disk.run(task.job)
+            if job is None or not await self._life.busy(name):
+                return
+            try:
+                await self._life.make_ready(job)
+            except PrepareFailed as error:
+                await self._life.give_up(name, error)
+
+    async def go(self, name: str) -> None:
+        async with self._service._turns.of(name):
+            await self._life.start(name)
+
+    async def watch(self, name: str, seconds: float) -> Phase:
+        return (await self._life.wait(name, seconds)).phase
+
+    async def collect(self, name: str) -> None:
+        async with self._service._turns.of(name):
+            await self._life.outcome(name)
+
+    async def tidy(self, name: str) -> None:
+        await self._service.tidy(name)
+
+    async def unfinished(self) -> tuple[str, ...]:
+        return await self._context.disk.run(self._context.states.names)
+
+    async def sweep(self) -> None:
+        await sweep(self._context, self._expire)
+
+    async def _expire(self, name: str) -> None:
+        if name in self._service._filling:
+            return
+        async with self._service._turns.of(name):
+            if await traces(self._context, name):
+                await expire(self._context, name, lambda name: clear(self._context, name))
+
+
+def facts_of(state: SandboxState) -> Facts:
+    """What the files say of the present task."""
+    task = state.task()
+    ready = task.ready()
+    return Facts(
+        there=task.job() is not None,
+        driven=task.driven(),
+        ready=ready is not None and bool(ready.boot) and ready.boot == boot_id(),
+        started=task.started() is not None,
+        killed=task.killed() is not None,
+        ended=task.ended(),
+    )

@@ -1,11 +1,11 @@
-"""Which repository a job names, and what the fetch helper is told. Pure."""
+"""Which repository a source names, and what the fetch helper is told. Pure."""
 
 from __future__ import annotations
 
 import re
 from urllib.parse import SplitResult, urlsplit
 
-from sandbox.job import Job
+from sandbox.job import Limits, Source
 from sandbox.settings import GitHost
 
 # GitHub's own rules are narrower; these are the ones that keep a URL path a URL path.
@@ -30,18 +30,14 @@ def repository(url: str, host: GitHost) -> str:
     return f"{owner}/{name}"
 
 
-def fetch_request(job: Job, repository: str | None) -> dict[str, object]:
+def fetch_request(source: Source, repository: str | None, limits: Limits) -> dict[str, object]:
     """``/inputs/fetch.json``. The origin that the agent sees holds no credential and no address of ours."""
-    source = job.source
-    if source is None:
-        return {}
     return {
         "url": f"{RELAY}/{repository}.git" if repository else "",
         "ref": source.ref,
         "commit": source.commit,
         "origin": source.url,
-        "agent": job.agent,
-        "seconds": job.limits.fetch_seconds,
+        "seconds": limits.fetch_seconds,
     }
 
 

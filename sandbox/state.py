@@ -1,39 +1,85 @@
 """What is remembered of one sandbox: a few small files in a folder of its own, each written whole or not at all.
 
-    job.json      written before anything is made: the job without its bundle
-    ready.json    written when prepare is over: base commit, workspace id, and the boot they belong to
-    started.json  written before the agent is started
-    kill.json     written before we kill: the first reason stays
-    patch         the patch's bytes, written before outcome.json
-    outcome.json  the outcome without its patch
+What belongs to the workspace, which outlives its tasks:
 
-Nothing is ever edited. The containers' own state is never copied here: the engine knows it.
+    filling.json    written before anything of a workspace is made: what it is to be filled from
+    workspace.json  written when it is filled: base commit, id, and the boot that its loop devices belong to
+    snapshot.json   which saved copy of it counts; written when that is whole
+    used.json       when something was last done here
+
+A folder for every task, ``tasks/000001`` and so on. The newest is the present one; a few older ones are kept. It
+appears whole, with its job, and only one of two that begin at once makes it:
+
+    job.json        the job without its bundle, written before anything is made for it
+    driven.json     there where the service itself drives the task to its outcome
+    ready.json      written when the agent's container and its way out are made
+    started.json    written before the agent is started
+    kill.json       written before we kill: the first reason stays
+    patch           the patch's bytes, written before outcome.json
+    outcome.json    the outcome without its patch
+
+Nothing is ever edited in place. The containers' own state is never copied here: the engine knows it.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
+import secrets
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar
 
-from pydantic import BaseModel
-
-from sandbox.job import Frozen, Job, Outcome
+from sandbox import files
+from sandbox.job import Frozen, Job, Limits, Outcome, Source
 from sandbox.verdict import Kill
 
-FOLDER_MODE = 0o700  # prompts and patches of private repositories are in here
-FILE_MODE = 0o600
-
-M = TypeVar("M", bound=BaseModel)
+KEPT_TASKS = 5  # of one sandbox, the present one included: each may hold a patch of 16 MiB
+DIGITS = 6
 
 
-class Ready(Frozen):
-    """Prepare is over. ``boot`` is the machine's boot id: loop devices have other numbers after the next boot."""
+class Filling(Frozen):
+    """A workspace was about to be made. ``origin``: the sandbox whose snapshot it is a copy of."""
+
+    source: Source | None = None
+    origin: str = ""
+
+
+class Workspace(Frozen):
+    """The workspace is filled. ``boot`` is the machine's boot id: loop devices have other numbers after the next."""
 
     base_commit: str
     branch: str = ""
-    workspace_id: str
+    id: str
+    boot: str
+    source: Source | None = None
+    """Without its bundle."""
+    limits: Limits = Limits()
+    """Under which it was made: its size is one of them."""
+    mirror: str = ""
+    """The volume that holds objects of its history; empty where all of them are in the workspace."""
+
+
+class Saved(Frozen):
+    """A snapshot that is whole. ``digests``: SHA-256 of each image by role, as the store helper counts it."""
+
+    id: str
+    size: int
+    digests: Mapping[str, str]
+    workspace: Workspace
+
+
+class Used(Frozen):
+    """Something was done here. ``at``: seconds since 1970."""
+
+    at: float
+
+
+class Driven(Frozen):
+    """The service drives the task by itself."""
+
+
+class Ready(Frozen):
+    """Everything for the agent is made. Containers of an earlier boot have no way out any more."""
+
     boot: str
 
 
@@ -75,78 +121,155 @@ class SandboxState:
     def exists(self) -> bool:
         return self._folder.is_dir()
 
-    def remove(self) -> None:
-        """Remove the folder. outcome.json goes first of all: half a folder never looks like an ended task."""
-        (self._folder / "outcome.json").unlink(missing_ok=True)
-        if self.exists():
-            shutil.rmtree(self._folder)
+    def remove(self, *, keep_snapshot: bool = False) -> None:
+        """Remove the folder. No half of it ever looks like a workspace, or like an ended task."""
+        if not self.exists():
+            return
+        (self._folder / "workspace.json").unlink(missing_ok=True)
+        self._drop(self._folder / "tasks")
+        if keep_snapshot:
+            for file in ("filling.json", "used.json"):
+                (self._folder / file).unlink(missing_ok=True)
+        else:
+            files.remove_folder(self._folder)
+
+    def filling(self) -> Filling | None:
+        return files.read(self._folder / "filling.json", Filling)
+
+    def set_filling(self, filling: Filling) -> None:
+        files.make_folder(self._folder)
+        files.write(self._folder / "filling.json", filling.model_copy(update={"source": _bare(filling.source)}))
+
+    def workspace(self) -> Workspace | None:
+        return files.read(self._folder / "workspace.json", Workspace)
+
+    def set_workspace(self, workspace: Workspace) -> None:
+        files.make_folder(self._folder)
+        files.write(self._folder / "workspace.json", workspace.model_copy(update={"source": _bare(workspace.source)}))
+
+    def snapshot(self) -> Saved | None:
+        return files.read(self._folder / "snapshot.json", Saved)
+
+    def set_snapshot(self, saved: Saved) -> None:
+        files.write(self._folder / "snapshot.json", saved)
+
+    def used(self) -> Used | None:
+        return files.read(self._folder / "used.json", Used)
+
+    def set_used(self, used: Used) -> None:
+        """Also for what is on the engine alone: it then has a folder from now on."""
+        files.make_folder(self._folder)
+        files.write(self._folder / "used.json", used)
+
+    def task(self) -> TaskState:
+        """The present task; where there is none, every reader of it answers None."""
+        numbers = self._numbers()
+        return TaskState(self._folder / "tasks" / f"{numbers[-1] if numbers else 1:0{DIGITS}}")
+
+    def new_task(self, job: Job, *, driven: bool = False) -> TaskState:
+        """The next task, which is the present one from now on.
+
+        Raises ``FileExistsError`` where somebody else has begun one since the caller looked.
+        """
+        numbers = self._numbers()
+        place = self._folder / "tasks" / f"{numbers[-1] + 1 if numbers else 1:0{DIGITS}}"
+        draft = place.with_name(f".{secrets.token_hex(4)}.new")
+        files.make_folder(draft)
+        files.write(draft / "job.json", job.model_copy(update={"source": _bare(job.source)}))
+        if driven:
+            files.write(draft / "driven.json", Driven())
+        try:
+            os.rename(draft, place)  # onto a folder with anything in it: refused
+        except OSError as error:
+            files.remove_folder(draft)
+            raise FileExistsError(f"another task has begun: {place.name}") from error
+        files.sync_folder(place.parent)
+        for old in numbers[: -(KEPT_TASKS - 1)]:
+            self._drop(place.with_name(f"{old:0{DIGITS}}"))
+        return TaskState(place)
+
+    def drop_task(self) -> None:
+        """The present task was never begun."""
+        self._drop(self._folder / "tasks" / self.task().name)
+
+    def _numbers(self) -> list[int]:
+        folder = self._folder / "tasks"
+        if not folder.is_dir():
+            return []
+        return sorted(int(entry.name) for entry in folder.iterdir() if entry.name.isdecimal())
+
+    def _drop(self, folder: Path) -> None:
+        """Out of sight at once, then away."""
+        if folder.is_dir():
+            gone = folder.with_name(f".{secrets.token_hex(4)}.gone")
+            os.rename(folder, gone)
+            files.remove_folder(gone)
+
+
+class TaskState:
+    """One task's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @property
+    def name(self) -> str:
+        return self._folder.name
 
     def job(self) -> Job | None:
-        return self._read("job.json", Job)
+        return files.read(self._folder / "job.json", Job)
 
-    def set_job(self, job: Job) -> None:
-        source = job.source and job.source.model_copy(
-            update={"bundle": None}
-        )  # it may be large, and nobody reads it again
-        self._write("job.json", job.model_copy(update={"source": source}))
+    def driven(self) -> bool:
+        return (self._folder / "driven.json").exists()
 
     def ready(self) -> Ready | None:
-        return self._read("ready.json", Ready)
+        return files.read(self._folder / "ready.json", Ready)
 
     def set_ready(self, ready: Ready) -> None:
-        self._write("ready.json", ready)
+        files.write(self._folder / "ready.json", ready)
 
     def started(self) -> Started | None:
-        return self._read("started.json", Started)
+        return files.read(self._folder / "started.json", Started)
 
     def set_started(self, started: Started) -> None:
-        self._write("started.json", started)
+        files.write(self._folder / "started.json", started)
 
     def killed(self) -> Killed | None:
-        return self._read("kill.json", Killed)
+        return files.read(self._folder / "kill.json", Killed)
 
     def set_killed(self, killed: Killed) -> Killed:
-        """Record the intent; where one is recorded already, that one stays. Returns the one that holds."""
+        """Record the intent; where one is recorded already, that one stays. Returns the one that holds.
+
+        Where there is no task (any more), nothing is recorded: there is nothing to kill.
+        """
         if (before := self.killed()) is not None:
             return before
-        self._write("kill.json", killed)
+        try:
+            files.write(self._folder / "kill.json", killed)
+        except FileNotFoundError:
+            if self._folder.is_dir():
+                raise
         return killed
 
     def outcome(self) -> Outcome | None:
-        stored = self._read("outcome.json", Outcome)
+        stored = files.read(self._folder / "outcome.json", Outcome)
         if stored is None or stored.changes is None or not (self._folder / "patch").exists():
             return stored
         changes = stored.changes.model_copy(update={"patch": (self._folder / "patch").read_bytes()})
         return stored.model_copy(update={"changes": changes})
 
+    def ended(self) -> bool:
+        """As ``outcome``, without reading it."""
+        return (self._folder / "outcome.json").exists()
+
     def set_outcome(self, outcome: Outcome) -> None:
         changes = outcome.changes
         if changes is not None and changes.patch is not None:
-            self._write_bytes("patch", changes.patch)
+            files.write_bytes(self._folder / "patch", changes.patch)
             changes = changes.model_copy(update={"patch": None})
-        self._write("outcome.json", outcome.model_copy(update={"changes": changes}))
+        files.write(self._folder / "outcome.json", outcome.model_copy(update={"changes": changes}))
 
-    def _read(self, file: str, model: type[M]) -> M | None:
-        try:
-            return model.model_validate_json((self._folder / file).read_bytes())
-        except FileNotFoundError:
-            return None
 
-    def _write(self, file: str, value: BaseModel) -> None:
-        self._write_bytes(file, value.model_dump_json(indent=1).encode() + b"\n")
-
-    def _write_bytes(self, file: str, data: bytes) -> None:
-        """All or nothing, and there after a power cut: fsync, rename, fsync of the folder."""
-        self._folder.mkdir(parents=True, exist_ok=True, mode=FOLDER_MODE)
-        beside = self._folder / f".{file}.new"
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
-        with os.fdopen(descriptor, "wb") as target:
-            target.write(data)
-            target.flush()
-            os.fsync(target.fileno())
-        os.replace(beside, self._folder / file)
-        folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+def _bare(source: Source | None) -> Source | None:
+    """A bundle may be large, and nobody reads it again."""
+    return source and source.model_copy(update={"bundle": None})

@@ -30,7 +30,7 @@ from sandbox import (
 )
 from sandbox.background import spawn
 from sandbox.service import Service, open_local
-from sandbox.state import Killed, StateDir
+from sandbox.state import Killed, Ready, StateDir
 from sandbox.verdict import Kill
 from sandbox.watch import GRACE_SECONDS
 from tests.engine import Images
@@ -223,10 +223,12 @@ async def test_s13_a_flood_on_stdout_is_capped_on_the_host_and_read_in_bounds(
     # each of the two million lines takes some 70 bytes in the log: 140 MB without the cap
     async with bench.service(f"yes | head -c 4000000; echo; {ASK}; {SAY_DONE}") as service:
         await bench.started(service)
-        outcome = await bench.ended(service)
+        while (await service.wait(bench.handle, BOUND)).phase is Phase.RUNNING:
+            pass
         log = docker_client.api.inspect_container(bench.container("agent"))["LogPath"]
+        kept = sum(file.stat().st_size for file in Path(log).parent.glob("*-json.log*"))
+        outcome = await bench.ended(service)
     assert outcome.state is State.SUCCEEDED
-    kept = sum(file.stat().st_size for file in Path(log).parent.glob("*-json.log*"))
     assert kept <= 4 * 17 * 10**6
 
 
@@ -242,14 +244,14 @@ async def test_b92_s14_a_deadline_ends_what_traps_every_signal_and_leaves_childr
     async with bench.service(script) as service:
         await bench.started(service)
         await until(lambda: sleeps(docker_client, bench) == 3)
-        pids = processes_of(docker_client, bench.container("agent"))
-        assert len(pids) >= 5
+        agent = docker_client.api.inspect_container(bench.container("agent"))["Id"]
+        assert len(processes_of(agent)) >= 5
         bench.offset = SMALL.wall_seconds
         outcome = await bench.ended(service)
         assert (outcome.state, outcome.reason) == (State.FAILED, Reason.DEADLINE)
         assert "1 min" in outcome.error
         assert b"+work" in patch(outcome)
-        assert processes_of(docker_client, bench.container("agent")) == []
+        assert processes_of(agent) == []
 
 
 def sleeps(client: docker.DockerClient, bench: Bench) -> int:
@@ -258,9 +260,8 @@ def sleeps(client: docker.DockerClient, bench: Bench) -> int:
     return sum("sleep 1000" in " ".join(row) and "bash" not in " ".join(row) for row in processes)
 
 
-def processes_of(client: docker.DockerClient, container: str) -> list[str]:
+def processes_of(container_id: str) -> list[str]:
     """Processes of this machine in the container's cgroup."""
-    container_id = client.api.inspect_container(container)["Id"]
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -465,7 +466,7 @@ async def test_a_kill_that_was_written_down_and_not_done_is_done_after_a_restart
     async with bench.service("sleep 1000") as first:
         await bench.started(first)
     state = StateDir(bench.settings.state_dir).of(bench.handle.name)
-    state.set_killed(Killed(reason=Kill.DEADLINE, at=0))
+    state.task().set_killed(Killed(reason=Kill.DEADLINE, at=0))
     async with bench.service() as second:
         assert (await second.status(bench.handle)).phase is Phase.EXITED
         assert (await second.outcome(bench.handle)).reason is Reason.DEADLINE
@@ -483,20 +484,23 @@ async def test_after_another_boot_the_devices_are_attached_anew_and_the_work_is_
 async def test_after_another_boot_a_ready_sandbox_is_made_anew(bench: Bench) -> None:
     async with bench.service() as service:
         await service.prepare(bench.job(), Secrets())
-        before = StateDir(bench.settings.state_dir).of(bench.handle.name).ready()
+        before = StateDir(bench.settings.state_dir).of(bench.handle.name).workspace()
         another_boot(bench)
         await service.prepare(bench.job(), Secrets())
-        after = StateDir(bench.settings.state_dir).of(bench.handle.name).ready()
+        after = StateDir(bench.settings.state_dir).of(bench.handle.name).workspace()
     assert before is not None
     assert after is not None
-    assert before.workspace_id != after.workspace_id
+    assert before.id != after.id
 
 
 def another_boot(bench: Bench) -> None:
+    """The machine has started anew since: what the files say of the present boot is of an earlier one."""
     state = StateDir(bench.settings.state_dir).of(bench.handle.name)
-    ready = state.ready()
-    assert ready is not None
-    state.set_ready(ready.model_copy(update={"boot": "an earlier one"}))
+    workspace = state.workspace()
+    assert workspace is not None
+    state.set_workspace(workspace.model_copy(update={"boot": "an earlier one"}))
+    if state.task().ready() is not None:
+        state.task().set_ready(Ready(boot="an earlier one"))
 
 
 # --- opening --------------------------------------------------------------------------------------------------------

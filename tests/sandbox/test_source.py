@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox.job import Job, Source
+from sandbox.job import Limits, Source
 from sandbox.settings import GitHost
 from sandbox.source import fetch_request, repository
 
@@ -56,8 +56,8 @@ def test_anything_else_is_refused_with_the_form_to_send(url: str) -> None:
 
 
 def test_the_helper_is_told_the_relay_and_the_agent_the_public_address() -> None:
-    job = Job(name="t", prompt="x", source=Source(url="https://github.com/o/r", ref="main"))
-    request = fetch_request(job, "o/r")
+    source = Source(url="https://github.com/o/r", ref="main")
+    request = fetch_request(source, "o/r", Limits())
     assert request["url"] == "http://127.0.0.1:9002/o/r.git"
     assert request["origin"] == "https://github.com/o/r"
-    assert fetch_request(job, None)["url"] == ""
+    assert fetch_request(source, None, Limits())["url"] == ""

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from sandbox.collect import _full, _taken
+from sandbox.extraction import _full, taken
 from sandbox.helpers import HelperFailed, Ran
-from sandbox.job import Job, Limits, Source
+from sandbox.job import Limits
 
-JOB = Job(name="t", prompt="x", source=Source(url="https://github.com/o/r"), limits=Limits(patch_bytes=10))
+LIMITS = Limits(patch_bytes=10)
 HEADER = {
     "base_commit": "a" * 40,
     "refusal": "",
@@ -28,23 +28,23 @@ def answer(body: bytes = b"p\xff\x00\n", exit_code: int = 0, **header: object) -
 
 
 def test_the_patch_is_taken_byte_for_byte() -> None:
-    taken = _taken(answer(), JOB)
-    assert taken.changes is not None
-    assert taken.changes.patch == b"p\xff\x00\n"
-    assert taken.changes.files[0].path == "a"
-    assert not taken.disk_full
+    seen = taken(answer(), LIMITS)
+    assert seen.changes is not None
+    assert seen.changes.patch == b"p\xff\x00\n"
+    assert seen.changes.files[0].path == "a"
+    assert not seen.disk_full
 
 
 def test_a_refusal_has_no_patch() -> None:
-    taken = _taken(answer(b"", refusal="too large", patch_length=0), JOB)
-    assert taken.changes is not None
-    assert (taken.changes.patch, taken.changes.refusal) == (None, "too large")
+    seen = taken(answer(b"", refusal="too large", patch_length=0), LIMITS)
+    assert seen.changes is not None
+    assert (seen.changes.patch, seen.changes.refusal) == (None, "too large")
 
 
 def test_no_change_is_an_empty_patch_not_none() -> None:
-    taken = _taken(answer(b"", patch_length=0, files=[]), JOB)
-    assert taken.changes is not None
-    assert taken.changes.patch == b""
+    seen = taken(answer(b"", patch_length=0, files=[]), LIMITS)
+    assert seen.changes is not None
+    assert seen.changes.patch == b""
 
 
 @pytest.mark.parametrize(
@@ -63,12 +63,12 @@ def test_no_change_is_an_empty_patch_not_none() -> None:
 )
 def test_an_answer_that_makes_no_sense_is_an_error(name: str, ran: Ran) -> None:
     with pytest.raises(HelperFailed):
-        _taken(ran, JOB)
+        taken(ran, LIMITS)
 
 
 def test_its_own_words_are_told() -> None:
     with pytest.raises(HelperFailed, match="its id is missing"):
-        _taken(Ran(1, b'{"error":"its id is missing"}\n', ROOM), JOB)
+        taken(Ran(1, b'{"error":"its id is missing"}\n', ROOM), LIMITS)
 
 
 @pytest.mark.parametrize(

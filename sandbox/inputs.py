@@ -1,0 +1,62 @@
+"""The inputs volume: prompt, requests and files for HOME, read-only for all who mount it."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from collections.abc import Mapping
+
+from sandbox.agents import Agent, Run
+from sandbox.context import Context
+from sandbox.engines import plan
+from sandbox.job import Job, Limits, Source
+from sandbox.source import fetch_request
+
+HOME = "home"
+"""What is below it goes into the agent's HOME (images/base/entry)."""
+
+
+def for_fetch(source: Source, repository: str | None, limits: Limits) -> dict[str, bytes]:
+    """What the fetch helper reads."""
+    files = {"fetch.json": json.dumps(fetch_request(source, repository, limits)).encode()}
+    if source.bundle is not None:
+        files["bundle"] = source.bundle
+    return files
+
+
+def for_agent(job: Job, agent: Agent, run: Run) -> dict[str, bytes]:
+    """What the entry and the agent read."""
+    return {
+        "prompt": agent.prompt(job.prompt),
+        "agent.json": json.dumps({"agent": job.agent}).encode(),
+        **{f"{HOME}/{path}": data for path, data in agent.home(run).items()},
+    }
+
+
+async def fill(context: Context, name: str, files: Mapping[str, bytes]) -> None:
+    """Put them into the volume, through a container that is never started."""
+    filler = plan.filler(context.names(name), context.ground, context.images.base)
+    await context.engine.create(filler)
+    await context.engine.put(filler.name, "/inputs", archive(files))
+    context.remove_later(filler.name)
+
+
+def archive(files: Mapping[str, bytes]) -> bytes:
+    """A tar archive: everything root's and readable by all, folders before what is in them."""
+    target = io.BytesIO()
+    with tarfile.open(fileobj=target, mode="w") as tar:
+        for folder in sorted({parent for name in files for parent in _parents(name)}):
+            entry = tarfile.TarInfo(folder)
+            entry.type, entry.mode = tarfile.DIRTYPE, 0o555
+            tar.addfile(entry)
+        for name, data in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(data), 0o444
+            tar.addfile(entry, io.BytesIO(data))
+    return target.getvalue()
+
+
+def _parents(name: str) -> list[str]:
+    parts = name.split("/")[:-1]
+    return ["/".join(parts[: count + 1]) for count in range(len(parts))]

@@ -1,0 +1,38 @@
+"""What a sandbox is told: files of root's, for reading, in folders that are there before them."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+
+from sandbox.agents import AGENTS, Run
+from sandbox.inputs import archive, for_agent, for_fetch
+from sandbox.job import Job, Limits, Source
+
+
+def entries(data: bytes) -> list[tuple[str, int, int, int, bool]]:
+    with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+        return [(e.name, e.uid, e.gid, e.mode, e.isdir()) for e in tar.getmembers()]
+
+
+def test_inputs_belong_to_root_and_are_for_reading() -> None:
+    data = archive({"prompt": b"\xff\x00", "home/.codex/config.toml": b"x"})
+    assert entries(data) == [
+        ("home", 0, 0, 0o555, True),
+        ("home/.codex", 0, 0, 0o555, True),
+        ("prompt", 0, 0, 0o444, False),
+        ("home/.codex/config.toml", 0, 0, 0o444, False),
+    ]
+    with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+        content = tar.extractfile("prompt")
+        assert content is not None
+        assert content.read() == b"\xff\x00"
+
+
+def test_the_agent_is_told_its_prompt_and_the_fetch_its_request() -> None:
+    source = Source(url="https://github.com/o/r", bundle=b"pack")
+    job = Job(name="t", prompt="do it", source=source)
+    assert for_agent(job, AGENTS["claude"], Run(model="m"))["prompt"] == b"do it"
+    fetch = for_fetch(source, None, Limits())
+    assert fetch.keys() == {"fetch.json", "bundle"}
+    assert fetch["bundle"] == b"pack"
