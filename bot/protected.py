@@ -59,9 +59,9 @@ ALWAYS = (
 # What the usual CI of a pull request runs or reads as code: not refused, but a reviewer should know.
 _RUN_BY_CI = (
     "Makefile", "GNUmakefile", "*.mk", "package.json", "setup.py", "setup.cfg", "pyproject.toml", "tox.ini",
-    "noxfile.py", "conftest.py", "Dockerfile", "*.dockerfile", "docker-compose*.yml", "build.rs", "Cargo.toml", "build.gradle*",
-    "pom.xml", "Rakefile", "Gemfile", "CMakeLists.txt", "*.sh", "*.bash", "*.ps1", "go.mod", "jest.config.*",
-    "vite.config.*", "webpack.config.*", "babel.config.*", ".npmrc", ".yarnrc*", "pip.conf", "*.lock",
+    "noxfile.py", "conftest.py", "Dockerfile", "*.dockerfile", "docker-compose*.yml", "build.rs", "Cargo.toml",
+    "build.gradle*", "pom.xml", "Rakefile", "Gemfile", "CMakeLists.txt", "*.sh", "*.bash", "*.ps1", "go.mod",
+    "jest.config.*", "vite.config.*", "webpack.config.*", "babel.config.*", ".npmrc", ".yarnrc*", "pip.conf", "*.lock",
     "package-lock.json", "requirements*.txt", "test_*.py", "*_test.py", "*_test.go", "*.test.*", "*.spec.*",
 )  # fmt: skip
 
