@@ -25,7 +25,7 @@ from sandbox.engines.docker import DockerEngine
 from sandbox.engines.hardening import Ground, mount
 from sandbox.engines.names import AGENT_UID, Names, inputs_volume
 from sandbox.job import Limits
-from sandbox.settings import AgentSettings
+from sandbox.settings import AgentSettings, Api
 from tests.engine import Images
 
 SECCOMP = Path(plan.__file__).parent / "seccomp.json"
@@ -70,6 +70,10 @@ class AgentContainer:
     folder: Path
     """Short: the sockets are in it, and a path of one has 107 bytes at most."""
     model: ScriptedModel = field(default_factory=ScriptedModel)
+    agent: str = "claude"
+    api: Api = "anthropic-messages"
+    home: Mapping[str, bytes] = field(default_factory=dict)
+    """Files for HOME beside the agent's own."""
     names: Names = field(init=False)
 
     def __post_init__(self) -> None:
@@ -82,7 +86,9 @@ class AgentContainer:
         await self.engine.make_volume(Volume(self.names.of("sock-agent"), self.names.labels("sock-agent"), binding))
         await self.engine.make_volume(inputs_volume(self.names))
         await self.engine.make_volume(Volume(self.names.of("ws"), self.names.labels("ws")))
-        await self._fill("inputs", _archive({"prompt": prompt}, owner=0))
+        own = AGENTS[self.agent].home(self.asked())
+        home = {f"home/{path}": data for path, data in {**own, **self.home}.items()}
+        await self._fill("inputs", _archive({"prompt": prompt, **home}, owner=0))
         await self._fill("ws", _archive(tree, owner=AGENT_UID, top="repo"))
 
     async def close(self) -> None:
@@ -117,15 +123,19 @@ class AgentContainer:
         """Run a bash script in the agent's place."""
         return await self.run(["/bin/bash", "-c", script])
 
-    async def claude(self) -> Ended:
-        """Run the real Claude Code."""
-        return await self.run(AGENTS["claude"].command(Run("claude-sonnet-4-5")))
+    async def cli(self) -> Ended:
+        """Run the agent's real CLI."""
+        return await self.run(AGENTS[self.agent].command(self.asked()))
+
+    def asked(self) -> Run:
+        return Run(AGENTS[self.agent].default_model, api=self.api, settings=SETTINGS)
 
     def plan(self, command: Sequence[str], limits: Limits, environment: Mapping[str, str] | None = None) -> Plan:
-        agent = AGENTS["claude"]
+        agent = AGENTS[self.agent]
         ground = Ground(SECCOMP.read_text())
-        values = agent.environment(Run("m", settings=SETTINGS)) if environment is None else environment
-        return plan.agent(self.names, ground, self.images.claude, command, values, limits)
+        values = agent.environment(self.asked()) if environment is None else environment
+        image = str(getattr(self.images, agent.image))
+        return plan.agent(self.names, ground, image, command, values, limits, agent=self.agent)
 
     async def _listen(self) -> None:
         self._general = await asyncio.start_unix_server(_refuse, self.folder / "general.sock")
@@ -152,15 +162,24 @@ class AgentContainer:
 
 @asynccontextmanager
 async def agent_container(
-    host: str, images: Images, instance: str, tree: Tree, *, scenario: str = "ok", prompt: str = "Write some notes."
+    host: str,
+    images: Images,
+    instance: str,
+    tree: Tree,
+    *,
+    scenario: str = "ok",
+    prompt: str = "Write some notes.",
+    agent: str = "claude",
+    api: Api = "anthropic-messages",
+    home: Mapping[str, bytes] | None = None,
 ) -> AsyncIterator[AgentContainer]:
     """An open one, removed afterwards."""
     engine = await DockerEngine.open(host)
     try:
         with tempfile.TemporaryDirectory(prefix="gofer-") as folder:
-            box = AgentContainer(engine, images, instance, Path(folder), ScriptedModel(scenario))
+            box = AgentContainer(engine, images, instance, Path(folder), ScriptedModel(scenario), agent, api, home or {})
             try:
-                await box.open(tree, AGENTS["claude"].prompt(prompt))
+                await box.open(tree, AGENTS[agent].prompt(prompt))
                 yield box
             finally:
                 await box.close()

@@ -27,7 +27,8 @@ AGENT_TMPFS = {
     # exec: noexec breaks `go test` and the like, and protects nothing where an interpreter is at hand
     "/tmp": "rw,nosuid,nodev,exec,size=512m,nr_inodes=50k,mode=1777",  # noqa: S108
     "/home/agent": f"rw,nosuid,nodev,exec,size=256m,nr_inodes=20k,uid={AGENT_UID},gid={AGENT_UID},mode=0700",
-    "/run": "rw,nosuid,nodev,noexec,size=8m,nr_inodes=1k",
+    # the certificates that its programs trust are put there by the entry, which runs as the agent
+    "/run": f"rw,nosuid,nodev,noexec,size=8m,nr_inodes=1k,uid={AGENT_UID},gid={AGENT_UID},mode=0755",
 }
 HELPER_TMPFS = {"/tmp": "rw,nosuid,nodev,noexec,size=1024m,nr_inodes=200k,mode=1777"}  # noqa: S108
 # Where the files that decide about dependencies are copied to: commands may write beside them, and nothing stays.

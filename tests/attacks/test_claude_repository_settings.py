@@ -81,7 +81,7 @@ async def test_p07_repository_settings_hooks_and_servers_are_kept_out_while_its_
     engine_host: str, images: Images, instance: str, show: str
 ) -> None:
     async with agent_container(engine_host, images, instance, HOSTILE, scenario=show) as box:
-        ended = await box.claude()
+        ended = await box.cli()
         questions = box.model.questions
     assert ended.code == 0, (ended.stdout[-2000:], ended.stderr)
     assert len(questions) == 2  # the model of ours was asked, and nothing stood between
@@ -136,7 +136,7 @@ async def test_instructions_under_another_name_reach_the_model(
     engine_host: str, images: Images, instance: str, tree: dict[str, bytes | Entry]
 ) -> None:
     async with agent_container(engine_host, images, instance, tree, scenario="noop") as box:
-        ended = await box.claude()
+        ended = await box.cli()
         (seen,) = box.model.questions
     assert ended.code == 0
     assert b"INSTRUCTION-ONE" in seen.body
@@ -147,7 +147,7 @@ async def test_a_file_of_the_container_does_not_become_an_instruction(
 ) -> None:
     tree: dict[str, bytes | Entry] = {"CLAUDE.md": Entry(link="/etc/passwd"), ".claude": Entry(link="/proc/self")}
     async with agent_container(engine_host, images, instance, tree, scenario="noop") as box:
-        ended = await box.claude()
+        ended = await box.cli()
         (seen,) = box.model.questions
     assert ended.code == 0
     assert b"65532:65532" not in seen.body

@@ -124,3 +124,55 @@ async def test_which_instructions_of_the_repository_are_imported(
         ended = await box.shell(SHOW_MEMORY)
     assert ended.stdout == imported
     assert ended.code == 0
+
+
+async def test_the_agents_own_files_are_in_home_before_it_runs_and_are_its_to_change(
+    engine_host: str, images: Images, instance: str
+) -> None:
+    files = {".tool/deep/settings.json": b"{}", ".gitconfig": b"[user]\n\tname = x\n"}
+    async with agent_container(engine_host, images, instance, README, home=files) as box:
+        ended = await box.shell(
+            "cd; find .tool .gitconfig -type f -printf '%p %u %m\\n' | sort; cat .tool/deep/settings.json .gitconfig;"
+            "echo x >>.tool/deep/settings.json && touch .tool/new"
+        )
+    assert ended.stdout.splitlines() == [
+        b".gitconfig agent 644", b".tool/deep/settings.json agent 644", b"{}[user]", b"\tname = x",
+    ]  # fmt: skip
+    assert (ended.code, ended.stderr) == (0, b"")
+
+
+async def test_the_repositorys_instructions_are_imported_for_claude_alone(
+    engine_host: str, images: Images, instance: str
+) -> None:
+    async with agent_container(engine_host, images, instance, {"CLAUDE.md": b"x"}, agent="pi") as box:
+        ended = await box.shell("echo $GOFER_AGENT; ls -A ~")
+    assert ended.stdout.split() == [b"pi", b".gitconfig", b".pi"]
+
+
+async def test_programs_trust_debians_authorities_and_the_tasks_own(
+    engine_host: str, images: Images, instance: str
+) -> None:
+    script = "cmp $SSL_CERT_FILE <(cat /etc/ssl/certs/ca-certificates.crt /sock/ca.pem) && echo ${NODE_EXTRA_CA_CERTS-}"
+    async with agent_container(engine_host, images, instance, README) as box:
+        (box.folder / "ca.pem").write_bytes(b"the certificate of this task\n")
+        ended = await box.shell(script)
+    assert (ended.code, ended.stdout, ended.stderr) == (0, b"/sock/ca.pem\n", b"")
+
+
+async def test_a_task_without_an_authority_of_its_own_trusts_debians_alone(
+    engine_host: str, images: Images, instance: str
+) -> None:
+    script = "cmp $SSL_CERT_FILE /etc/ssl/certs/ca-certificates.crt && echo ${NODE_EXTRA_CA_CERTS-none}; node -p 1"
+    async with agent_container(engine_host, images, instance, README) as box:
+        ended = await box.shell(script)
+    assert (ended.code, ended.stdout, ended.stderr) == (0, b"none\n1\n", b"")
+
+
+async def test_no_agent_runs_where_a_certificate_that_is_there_cannot_be_read(
+    engine_host: str, images: Images, instance: str
+) -> None:
+    async with agent_container(engine_host, images, instance, README) as box:
+        (box.folder / "ca.pem").mkdir()
+        ended = await box.shell("echo it ran")
+    assert (ended.code, ended.stdout) == (253, b"")
+    assert ended.stderr.endswith(b"gofer: the certificate of the way out cannot be read\n")
