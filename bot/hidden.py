@@ -40,7 +40,7 @@ def shown(text: str) -> Shown:
     """``text`` as somebody sees it. Taking out goes on until nothing is found: pieces must not join to a whole one."""
     hidden = 0
     text = text[:MAX_CHARS].replace("\r\n", "\n").replace("\r", "\n")
-    text, count = _without_invisible(text)
+    text, count = without_invisible(text)
     hidden += count
     for pattern, by in _STEPS:
         text, count = _to_a_fixed_point(pattern, by, text)
@@ -48,7 +48,8 @@ def shown(text: str) -> Shown:
     return Shown(text, hidden)
 
 
-def _without_invisible(text: str) -> tuple[str, int]:
+def without_invisible(text: str) -> tuple[str, int]:
+    """The characters that can be seen, and how many others there were."""
     kept = "".join(char for char in text if not _invisible(char))
     return kept, len(text) - len(kept)
 
