@@ -133,7 +133,7 @@ def test_p10_the_newest_are_kept_and_the_rest_is_said() -> None:
     assert "number 0 " not in found.text
     assert "the description" in found.text
     assert found.text.index("number 98 ") < found.text.index("number 99 ")
-    assert found.left_out == ("88× a comment for want of room; the newest are kept",)
+    assert found.left_out == ("89× a comment for want of room; the newest are kept",)
 
 
 def test_p10_a_long_piece_is_cut_and_said_to_be() -> None:
