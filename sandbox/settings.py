@@ -64,8 +64,9 @@ class Destination(Frozen):
 
     host: str
     port: int = Field(default=443, gt=0, lt=65536)
-    grammar: Literal["plain", "npm"] = "plain"
-    """Which paths there may be: ``npm`` has ``%2f`` in the names of scoped packages."""
+    grammar: Literal["plain", "npm", "go", "debian"] = "plain"
+    """Which paths there may be: ``npm`` has ``%2f`` in the names of scoped packages, ``go`` writes ! and ``debian``
+    + and ~ as an escape."""
     private: bool = False
     """May resolve to a private address."""
     ca_pem: str = ""

@@ -25,7 +25,7 @@ _SEGMENT = {grammar: re.compile(f"(?:{_PLAIN}{escapes})+") for grammar, escapes 
 _SCOPED = re.compile(r"@[a-z0-9~_-][a-z0-9._~-]*%2[fF][a-z0-9._~-]*[a-z0-9_~-]")
 _QUERY = re.compile(r"[A-Za-z0-9._~=&+,:@/-]*")
 # A query is where some services take a key. None of what is allowed here needs one.
-_CREDENTIAL = re.compile(r"auth|api-?key|token|secret|passw|credential|signature|session")
+_CREDENTIAL = re.compile(r"auth|api[-_.]?key|token|secret|passw|credential|signature|session")
 
 
 def refusal(target: str, grammar: str) -> str:

@@ -51,7 +51,9 @@ def is_name(host: str) -> bool:
 
 
 def is_address(host: str) -> bool:
-    """An address in its one spelling."""
+    """An address in its one spelling; none of one link alone."""
+    if "%" in host:
+        return False
     try:
         return str(ipaddress.ip_address(host)) == host
     except ValueError:

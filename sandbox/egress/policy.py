@@ -18,14 +18,15 @@ __all__ = ["Request", "Verdict", "body_limit", "decide"]
 
 
 def decide(policy: Policy, request: Request) -> Verdict:
-    """The one decision. Everything is refused that no line below lets through."""
+    """The one decision for model and repository (general.py has the other). Everything is refused that no line below
+    lets through."""
     upstream = policy.upstream(request.listener)
     if upstream is None:
         if request.listener == "git":
             return _no("git", 403, "nothing can be fetched from this sandbox now")
         if request.listener == "model":
             return _no("model", 403, "no model is reachable from this sandbox")
-        return _general(policy, request)
+        return _no(shown.host(request.host), 403, f"{shown.host(request.host)} is not reachable from this sandbox")
     if request.version != "HTTP/1.1":
         return _no(upstream.host, 400, "only HTTP/1.1 is spoken here")
     if request.absolute:
@@ -56,15 +57,6 @@ def body_limit(policy: Policy, request: Request) -> int:
     """Bytes that the body of an allowed request may have; 0 for any other request."""
     rule = rules(policy, request.listener).get(request.target)
     return rule.body_bytes if rule is not None and decide(policy, request).allowed else 0
-
-
-def _general(policy: Policy, request: Request) -> Verdict:
-    """Nothing is reachable through the general proxy for now; the words depend on why."""
-    host = shown.host(request.host)
-    known = {up.host for up in (policy.model, policy.git) if up is not None and up.tls}
-    if request.scheme == "http" and request.method.upper() != "CONNECT" and request.host.lower() in known:
-        return _no(host, 403, f"{host} is reachable only over HTTPS")
-    return _no(host, 403, f"{host} is not reachable from this sandbox")
 
 
 def _unknown_target(policy: Policy, request: Request) -> str:

@@ -76,7 +76,9 @@ async def obeyed(pipe: tuple[int, int], rest: bytes, *pieces: bytes) -> tuple[in
     out, into = os.pipe()
     dropped: list[None] = []
     loop, logged = asyncio.get_running_loop(), asyncio.Event()
-    Orders(loop, pipe[0], rest, drop_fetch=lambda: dropped.append(None), journal=Journal(into))
+    Orders(
+        loop, pipe[0], rest, drop_fetch=lambda: dropped.append(None), close_setup=lambda: None, journal=Journal(into)
+    )
     facts: list[dict[str, Any]] = []
 
     def read() -> None:
@@ -102,7 +104,7 @@ async def test_an_order_that_came_with_the_first_line_is_obeyed_at_once(pipe: tu
     dropped: list[None] = []
     loop = asyncio.get_running_loop()
     log = os.open(os.devnull, os.O_WRONLY)
-    Orders(loop, pipe[0], DROP, drop_fetch=lambda: dropped.append(None), journal=Journal(log))
+    Orders(loop, pipe[0], DROP, drop_fetch=lambda: dropped.append(None), close_setup=lambda: None, journal=Journal(log))
     loop.remove_reader(pipe[0])
     os.close(log)
     assert len(dropped) == 1
