@@ -86,7 +86,7 @@ class Link:
             return
         if event == "fatal":
             self._fatal = str(entry.get("words", ""))
-        if event in {"ready", "fetch-dropped"}:
+        if event in {"ready", "fetch-dropped", "setup-closed"}:
             self._seen[event].set()
 
 
@@ -102,10 +102,17 @@ async def linked(engine: Engine, container: str) -> AsyncIterator[Link]:
 
 
 def first_line(
-    settings: Settings, job: Job, repository: str | None, secrets: Secrets, *, with_model: bool = True
+    settings: Settings,
+    job: Job,
+    repository: str | None,
+    secrets: Secrets,
+    *,
+    with_model: bool = True,
+    setup: bool = False,
 ) -> dict[str, Any]:
     """Policy and secrets, as the egress takes them. ``repository`` is OWNER/REPO, None where nothing is fetched;
     ``with_model`` is False where no agent runs (a fetch or a setup alone): then no socket leads to a model.
+    ``setup``: a setup phase has a socket of its own, until ``{"do": "close-setup"}``.
 
     Raises ``ValueError`` in words where a bound on cost cannot be held, because the model's price is not known.
     """
@@ -116,7 +123,7 @@ def first_line(
         "policy": {
             "model": _model(gateway) if with_model else None,
             "git": None if repository is None else _git(settings.git_host, repository),
-            "general": {"allowed": [], "setup": False},
+            "general": _general(settings, job, setup=setup),
             "proxy": None if proxy is None else {"url": proxy.url, "user": proxy.user, "ca_pem": proxy.ca_pem},
             "budget": _budget(settings, job),
         },
@@ -137,6 +144,20 @@ def _model(gateway: Gateway) -> dict[str, Any]:
         "apis": list(gateway.apis),
         "oauth": gateway.oauth,
         "server_side": gateway.server_side,
+    }
+
+
+def _general(settings: Settings, job: Job, *, setup: bool) -> dict[str, Any]:
+    """``seconds``: all that may pass while the certificate made at the egress's start is needed."""
+    limits = job.limits
+    asked = job.setup.seconds if job.setup is not None else 0
+    longest = max([asked, *(entry.seconds for entry in settings.setups.values())])
+    return {
+        "allowed": [
+            place.model_dump(include={"host", "port", "private", "ca_pem", "grammar"}) for place in settings.allowed
+        ],
+        "setup": setup,
+        "seconds": limits.fetch_seconds + longest + limits.wall_seconds,
     }
 
 

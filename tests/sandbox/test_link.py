@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from sandbox import AgentSettings, Gateway, GitHost, Job, Limits, Proxy, Secrets, Settings, Unreachable
+from sandbox import AgentSettings, Gateway, GitHost, Job, Limits, Proxy, Secrets, Settings, Setup, Unreachable, presets
 from sandbox.egress.orders import parse
 from sandbox.engine import STDERR, STDOUT
 from sandbox.link import EgressFailed, Link, first_line
@@ -131,6 +131,17 @@ def test_the_egress_understands_every_line_that_is_written(tmp_path: Path) -> No
         assert rules.model.host == host
         assert rules.budget is not None
         assert (rules.budget.cost_usd, rules.budget.prices is None) == (2, False)
+
+
+def test_what_the_operator_allows_is_told_and_nothing_where_he_allows_nothing(tmp_path: Path) -> None:
+    nothing, _ = parse(json.dumps(first_line(Settings(state_dir=tmp_path), job(), None, Secrets())).encode())
+    assert (dict(nothing.general.allowed), nothing.general.setup) == ({}, False)
+    settings = Settings(state_dir=tmp_path, allowed=presets.parse("npm, lan.test:8443", private=["lan.test:8443"]))
+    task = job(limits=Limits(wall_seconds=900, fetch_seconds=60), setup=Setup(seconds=40))
+    rules, _ = parse(json.dumps(first_line(settings, task, None, Secrets(), setup=True)).encode())
+    assert [place.grammar for place in rules.general.allowed.values()] == ["npm", "plain"]
+    assert ("lan.test", 8443) in rules.general.allowed
+    assert (rules.general.setup, rules.general.seconds) == (True, 1000)
 
 
 def test_a_bound_on_cost_for_a_model_of_unknown_price_is_refused_in_words(tmp_path: Path) -> None:
