@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from sandbox.agents.agent import Agent, Reader, Run
 from sandbox.agents.claude import Claude
+from sandbox.agents.codex import Codex
 from sandbox.agents.opencode import OpenCode
 
 __all__ = ["AGENTS", "Agent", "Reader", "Run"]
 
-AGENTS: dict[str, Agent] = {agent.name: agent for agent in (Claude(), OpenCode())}
+AGENTS: dict[str, Agent] = {agent.name: agent for agent in (Claude(), Codex(), OpenCode())}

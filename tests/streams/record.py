@@ -33,6 +33,8 @@ from sandbox.settings import AgentSettings, Api
 HERE = Path(__file__).parent
 INSIDE = f"http://127.0.0.1:{MODEL_PORT}"
 RUN_SECONDS = 60
+# Five retries that cannot be set take it 62 s, and as many time-outs.
+LONGER_SECONDS = {"opencode": 180}
 ENDLESS_SECONDS = 8
 SETTINGS = AgentSettings(max_retries=1, api_timeout_seconds=3)
 PROMPT = "Write some notes."
@@ -66,7 +68,7 @@ OWN: dict[str, dict[str, Special]] = {
         "maxbudget": Special("loop", ["--max-budget-usd=0.005"]),
         "slash": Special("ok", prompt=b"/help"),
     },
-    "codex": {"codemode": Special("ok", ["--model=gpt-5.6"]), "unknownmodel": Special("ok", ["--model=no-such-model"])},
+    "codex": {"codemode": Special("ok", ["--model=gpt-5.6-sol"]), "unknownmodel": Special("ok", ["--model=no-such-model"])},
 }
 SAYINGS = ("ok", "noop", "decline", "empty", "maxtokens", "refusal", "badtool")
 PLAIN = (*SAYINGS, *scenarios.BREAKS, *scenarios.FAILURES)
@@ -114,7 +116,8 @@ class Recorder:
         )
         endless = name in ENDLESS.get(self.agent.name, set())
         work = spawn(process.communicate(special.prompt or self.agent.prompt(PROMPT)), name=self.agent.name)
-        await asyncio.wait([work], timeout=ENDLESS_SECONDS if endless else RUN_SECONDS)
+        longest = LONGER_SECONDS.get(self.agent.name, RUN_SECONDS)
+        await asyncio.wait([work], timeout=ENDLESS_SECONDS if endless else longest)
         if not work.done():
             process.terminate()
         out, err = await work
