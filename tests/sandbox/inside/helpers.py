@@ -116,6 +116,7 @@ class Helpers:
         return name
 
     def close(self) -> None:
+        self.store("deps", "clear")
         names = self.store("list").line["names"]
         if names:
             self.stores(*(["remove", name] for name in names))
