@@ -12,7 +12,7 @@ _BY_NAME = {
     "MessageOutputLengthError": gateway_words.TOO_LONG,
     "MessageAbortedError": "The agent was interrupted before it was done.",
 }
-# No field tells these; the start of the text is all there is.
+# No field tells these; a piece of the text is all there is. The last ones are error events within an answer's stream.
 _BY_TEXT = {
     "Cannot connect to API": gateway_words.BROKEN,
     "Provider response headers timed out": gateway_words.LATE,
@@ -20,6 +20,9 @@ _BY_TEXT = {
     "JSON parsing failed": "The model gateway sent something that is no answer of a model: the operator should look at"
     " it.",
     "Unexpected server error": "The agent's program failed within itself: the operator should check the model's name.",
+    '"overloaded_error"': by_status(529),
+    '"rate_limit_error"': by_status(429),
+    '"api_error"': by_status(500),
 }
 # What some gateways say with a 400 or a 429 where the money is gone.
 _NO_CREDITS = ("credit balance is too low", "insufficient_quota", "exceeded your current quota")
@@ -51,7 +54,4 @@ def _sentence(name: str, said: Said) -> str:
         return gateway_words.NO_CREDITS
     if said.statusCode is not None:
         return by_status(said.statusCode)
-    for start, sentence in _BY_TEXT.items():
-        if said.message.startswith(start):
-            return sentence
-    return gateway_words.UNSAID
+    return next((words for piece, words in _BY_TEXT.items() if piece in said.message), gateway_words.UNSAID)
