@@ -2,8 +2,13 @@
 
     make NAME WS_BYTES WS_INODES CLEAN_BYTES CLEAN_INODES ID    -> {"ws": "/dev/loopN", "clean": "/dev/loopM"}
     attach NAME                                                 -> the same, after a restart of the host
-    remove NAME                                                 -> {}; fine when gone
+    empty NAME                                                  -> {}; fine when gone. Its snapshots stay
+    remove NAME                                                 -> {}; its snapshots too
     list                                                        -> {"names": [...]}
+    snapshot NAME SNAPSHOT                                      -> {"size": bytes on disk, "digests": {"ws": ...}}
+    restore ORIGIN SNAPSHOT NAME WS_DIGEST CLEAN_DIGEST ID      -> the devices of NAME, as after make
+    drop NAME SNAPSHOT                                          -> {}; every snapshot of NAME but this one is gone
+    deps ...                                                    see sandbox.inside.depstore
 
 Runs in a container with SYS_ADMIN, the loop devices and nothing else. One JSON object on standard output; exit status
 1 and ``{"error": words}`` on failure, when what was half made has been removed. Every command may be repeated, and run
@@ -15,26 +20,27 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox.inside import loop
+from sandbox.inside import depstore, loop, snapshots, sparse
 from sandbox.inside.bounds import MIB, Failed
-from sandbox.inside.gitcmd import PATH
+from sandbox.inside.e2fs import set_fields, tool
 
 IMAGES, DEV = Path("/images"), Path("/dev")
 # What must stay free on the host's disk beside every byte promised to the images: the engine and the bot live there.
 FLOOR_BYTES = 1024 * MIB
-# mkfs takes about 10 ms; on a disk under full load it has been seen to take seconds.
-TOOL_SECONDS = 60
 AGENT_UID = 65532
 # The one folder of the agent's uid in each volume's root.
 ROLES = {"ws": "repo", "clean": "data"}
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _ID = re.compile(r"[0-9a-f]{16,64}")
+DEPS = "deps"  # a folder of its own: no sandbox's image is in it
+# No reserved blocks (the agent is not root), a small journal, and no zeroes written to what is sparse anyway.
+MKFS = ("-q", "-F", "-b", "4096", "-m", "0", "-J", "size=4")
+MKFS_EXTENDED = "lazy_itable_init=0,lazy_journal_init=1,assume_storage_prezeroed=1,nodiscard"
 # Eight hex digits tell the volumes of instances apart in the 63 bytes of a tag: "xxxxxxxx/clean/NAME".
 STORE_ID_FILE = ".store"
 
@@ -56,16 +62,15 @@ class Store:
 
     def make(self, name: str, sizes: dict[str, Size], identity: str) -> dict[str, str]:
         """Both images of a sandbox, formatted, filled with the id, attached. An older pair is removed first."""
-        if not _ID.fullmatch(identity):
-            raise Failed("the id is not of 16 to 64 hexadecimal digits")
-        self.remove(name)
-        self._check_room(sizes)
+        _check_id(identity)
+        self.empty(name)
+        self._check_room(sum(size.bytes for size in sizes.values()))
         try:
             for role, size in sizes.items():
                 format_image(self.image(name, role), size, identity, role)
             return {role: self._attach(name, role) for role in ROLES}
         except BaseException:
-            self.remove(name)
+            self.empty(name)
             raise
 
     def attach(self, name: str) -> dict[str, str]:
@@ -79,7 +84,38 @@ class Store:
             found[role] = devices.get(_file(image)) or self._attach(name, role)
         return found
 
+    def snapshot(self, name: str, snapshot: str) -> dict[str, object]:
+        """Save both images; nothing is mounted. Where it fails nothing is left of it."""
+        images = {role: self.image(name, role) for role in ROLES}
+        self._check_room(sum(sparse.taken(image) for image in images.values() if image.is_file()))
+        return snapshots.save(images, snapshot)
+
+    def restore(self, origin: str, snapshot: str, name: str, digests: dict[str, str], identity: str) -> dict[str, str]:
+        """Both images of ``name`` from a snapshot, with another id, attached. Whole, or nothing is left of them."""
+        _check_id(identity)
+        saved = {role: snapshots.path(self.image(origin, role), snapshot) for role in ROLES}
+        images = {role: self.image(name, role) for role in ROLES}
+        self.empty(name)
+        self._check_room(sum(file.stat().st_size for file in saved.values() if file.is_file()))
+        try:
+            snapshots.restore(saved, images, digests, identity)
+            return {role: self._attach(name, role) for role in ROLES}
+        except BaseException:
+            self.empty(name)
+            raise
+
+    def drop(self, name: str, but: str = "") -> None:
+        """Unlink every snapshot and every draft of this name, ``but`` those of one id."""
+        self.image(name, "ws")  # a name that is none of ours has no files
+        for file in snapshots.left(self.images, name, but):
+            file.unlink(missing_ok=True)
+
     def remove(self, name: str) -> None:
+        """As ``empty``, and no snapshot is left."""
+        self.empty(name)
+        self.drop(name)
+
+    def empty(self, name: str) -> None:
         """Detach, then unlink: killed in between, the file is still there to be found by ``list``."""
         images = [self.image(name, role) for role in ROLES]
         files = {_file(image) for image in images if image.exists()}
@@ -92,7 +128,8 @@ class Store:
 
     def list(self) -> list[str]:
         """Names of which an image or an attached device is left. Names from tags are cut at 49 characters."""
-        names = {path.name.rsplit(".", 2)[0] for path in self.images.glob("*.img")}
+        files = (path.name for path in self.images.iterdir() if path.name.endswith((".img", ".snap", ".draft")))
+        names = {file.partition(".")[0] for file in files} - {""}
         prefix = self._store_id() + "/"
         for device in loop.attached(self.dev):
             if device.tag.startswith(prefix):
@@ -106,6 +143,18 @@ class Store:
         if not _NAME.fullmatch(name):
             raise Failed("the name is not of letters, digits and hyphens")
         return self.images / f"{name}.{role}.img"
+
+    def deps(self) -> depstore.DepStore:
+        return depstore.DepStore(self.images / DEPS, self.dev, self._store_id())
+
+    def plain(self, image: Path, size: int, inodes: int) -> None:
+        """An image whose file system is the agent's uid's to fill. An older one of this name is gone first."""
+        self._check_room(size)
+        image.unlink(missing_ok=True)
+        with image.open("xb") as out:
+            out.truncate(size)
+        owner = f"root_owner={AGENT_UID}:{AGENT_UID}"
+        tool(["mkfs.ext4", *MKFS, "-E", f"{MKFS_EXTENDED},{owner}", "-N", str(inodes), str(image)])
 
     def _attach(self, name: str, role: str) -> str:
         return loop.attach(self.dev, self.image(name, role), self._tag(name, role))
@@ -127,17 +176,22 @@ class Store:
                 draft.unlink()
         return path.read_text()
 
-    def _check_room(self, sizes: dict[str, Size]) -> None:
+    def _check_room(self, wanted: int) -> None:
         """Refuse where the disk could not keep every promise at once: a full one would harm all sandboxes together."""
         disk = os.statvfs(self.images)
         free = disk.f_bavail * disk.f_frsize
-        promised = sum(_unwritten(path) for path in self.images.glob("*.img"))
-        wanted = sum(size.bytes for size in sizes.values())
+        drafts = self.images.glob(f"{DEPS}/*.draft")  # whole ones are never written to again
+        promised = sum(_unwritten(path) for path in (*self.images.glob("*.img"), *drafts))
         if wanted + promised + FLOOR_BYTES > free:
             raise Failed(
                 f"not enough disk space for a workspace: {wanted // MIB:,} MiB wanted, {promised // MIB:,} MiB promised"
                 f" to others, {FLOOR_BYTES // MIB:,} MiB kept free, {free // MIB:,} MiB free"
             )
+
+
+def _check_id(identity: str) -> None:
+    if not _ID.fullmatch(identity):
+        raise Failed("the id is not of 16 to 64 hexadecimal digits")
 
 
 def _file(image: Path) -> tuple[int, int]:
@@ -146,12 +200,11 @@ def _file(image: Path) -> tuple[int, int]:
 
 
 def _unwritten(image: Path) -> int:
-    """Bytes that the image may still take; 512 is the unit of st_blocks. 0 where it has just gone."""
+    """Bytes that the image may still take. 0 where it has just gone."""
     try:
-        look = image.stat()
+        return max(0, image.stat().st_size - sparse.taken(image))
     except FileNotFoundError:
         return 0
-    return max(0, look.st_size - look.st_blocks * 512)
 
 
 def format_image(image: Path, size: Size, identity: str, role: str) -> None:
@@ -165,27 +218,11 @@ def format_image(image: Path, size: Size, identity: str, role: str) -> None:
         (root / folder).mkdir(mode=0o755)
         (root / "id").write_text(identity)
         (root / "id").chmod(0o444)
-        # No reserved blocks (the agent is not root), a small journal, and no zeroes written to what is sparse anyway.
-        options = "lazy_itable_init=0,lazy_journal_init=1,assume_storage_prezeroed=1,root_owner=0:0,nodiscard"
-        flags = ["-q", "-F", "-b", "4096", "-m", "0", "-J", "size=4", "-E", options]
-        _tool(["mkfs.ext4", *flags, "-N", str(size.inodes), "-d", place, str(image)])
-    # Not chown before it: that would need one capability more.
-    for field in ("uid", "gid"):
-        _tool(["debugfs", "-w", "-R", f"set_inode_field {folder} {field} {AGENT_UID}", str(image)])
-
-
-def _tool(argv: list[str]) -> None:
-    done = subprocess.run(
-        argv,
-        env={"PATH": PATH, "LC_ALL": "C"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=TOOL_SECONDS,
-        check=False,
-    )
-    if done.returncode:
-        words = done.stderr.decode("utf-8", "replace").strip()[-500:]
-        raise Failed(f"{argv[0]} failed: {words or done.returncode}")
+        if role == "ws":  # where Node looks for the repository's dependencies, one folder above it
+            (root / "node_modules").symlink_to("/deps/node_modules")
+        options = f"{MKFS_EXTENDED},root_owner=0:0"
+        tool(["mkfs.ext4", *MKFS, "-E", options, "-N", str(size.inodes), "-d", place, str(image)])
+    set_fields(image, folder, uid=AGENT_UID, gid=AGENT_UID)
 
 
 def run(store: Store, argv: list[str]) -> dict[str, object]:
@@ -199,12 +236,24 @@ def run(store: Store, argv: list[str]) -> dict[str, object]:
             return dict(store.make(name, sizes, identity))
         case ["attach", name]:
             return dict(store.attach(name))
+        case ["empty", name]:
+            store.empty(name)
+            return {}
         case ["remove", name]:
             store.remove(name)
             return {}
         case ["list"]:
             return {"names": store.list()}
-    raise Failed("usage: make NAME WS_BYTES WS_INODES CLEAN_BYTES CLEAN_INODES ID | attach NAME | remove NAME | list")
+        case ["snapshot", name, snapshot]:
+            return store.snapshot(name, snapshot)
+        case ["restore", origin, snapshot, name, ws, clean, identity]:
+            return dict(store.restore(origin, snapshot, name, {"ws": ws, "clean": clean}, identity))
+        case ["drop", name, snapshot]:
+            store.drop(name, snapshot)
+            return {}
+        case ["deps", *rest]:
+            return depstore.run(store.deps(), rest, store.plain)
+    raise Failed(f"usage: {' '.join((__doc__ or '').split())}")
 
 
 def main(argv: list[str]) -> int:
