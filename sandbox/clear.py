@@ -13,6 +13,7 @@ from sandbox.engine import LABEL_INSTANCE, Refused
 from sandbox.engines.names import VOLUME_ROLES, images_volume, network
 from sandbox.helpers import STORE_SECONDS, HelperFailed, store
 from sandbox.job import NAME_PATTERN
+from sandbox.kept import remove_all
 
 STORE_ROLE = "store"
 LASTING_ROLES = ("ws", "clean")  # volumes that outlive a task
@@ -124,11 +125,15 @@ async def _stray(context: Context, helper: str) -> None:
 
 
 async def uninstall(context: Context) -> None:
-    """Remove the instance's network and its volume of loop images. Raises ``RuntimeError`` while a sandbox is left."""
+    """Remove the instance's network, its mirrors and dependencies, and its volume of loop images.
+
+    Raises ``RuntimeError`` while a sandbox is left.
+    """
     if left := await everyone(context):
         raise RuntimeError(f"sandboxes are left: {', '.join(sorted(left))}")
     found = await context.engine.find(context.settings.instance)
     await asyncio.gather(*(context.engine.remove(item.name) for item in found.containers))
+    await _while_in_use(lambda: remove_all(context))
     await _while_in_use(lambda: context.engine.remove_volume(images_volume(context.settings.instance).name))
     await context.engine.remove_network(network(context.settings.instance))
 

@@ -16,6 +16,7 @@ from sandbox.engines.hardening import Ground
 from sandbox.engines.names import Names
 from sandbox.engines.plan import Images
 from sandbox.engines.threads import Threads
+from sandbox.kept import Kept
 from sandbox.settings import Settings
 from sandbox.state import SandboxState, StateDir
 
@@ -37,6 +38,7 @@ class Context:
     disk: Threads
     clock: Callable[[], float] = time.time
     tidying: set[asyncio.Task[None]] = field(default_factory=set)
+    kept: Kept = field(default_factory=Kept)
 
     def names(self, sandbox: str) -> Names:
         return Names(self.settings.instance, sandbox)

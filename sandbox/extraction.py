@@ -50,10 +50,12 @@ async def _extract(context: Context, sandbox: str, workspace: Workspace, limits:
     ws, clean = names.of("ws"), names.of("clean")
     if not workspace.boot or workspace.boot != boot_id():
         ws, clean = await _attached_again(context, sandbox)
+    if workspace.mirror and await context.engine.volume(workspace.mirror) is None:
+        raise HelperFailed("the mirror of its repository, which holds its history, is gone")
     for volume in (ws, clean):  # a missing one would be made up by the engine, empty
         if await context.engine.volume(volume) is None:
             raise HelperFailed("the workspace is gone")
-    what = plan.extract(names, context.ground, context.images.base, limits, ws, clean)
+    what = plan.extract(names, context.ground, context.images.base, limits, ws, clean, mirror=workspace.mirror)
     return await run(context, what, seconds=EXTRACT_SECONDS, most_bytes=limits.patch_bytes + HEADER_BYTES)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from sandbox.agents import Agent, Run
 from sandbox.context import Context
 from sandbox.engines import plan
+from sandbox.engines.names import AGENT_UID, LOCK_GID
 from sandbox.job import Job, Limits, Source
 from sandbox.source import fetch_request
 
@@ -17,9 +18,9 @@ HOME = "home"
 """What is below it goes into the agent's HOME (images/base/entry)."""
 
 
-def for_fetch(source: Source, repository: str | None, limits: Limits) -> dict[str, bytes]:
-    """What the fetch helper reads."""
-    files = {"fetch.json": json.dumps(fetch_request(source, repository, limits)).encode()}
+def for_fetch(source: Source, repository: str | None, limits: Limits, mirror: str = "") -> dict[str, bytes]:
+    """What the fetch helper reads. ``mirror``: what the mounted one goes by (``sandbox.source.identity``)."""
+    files = {"fetch.json": json.dumps(fetch_request(source, repository, limits, mirror)).encode()}
     if source.bundle is not None:
         files["bundle"] = source.bundle
     return files
@@ -34,11 +35,13 @@ def for_agent(job: Job, agent: Agent, run: Run) -> dict[str, bytes]:
     }
 
 
-async def fill(context: Context, name: str, files: Mapping[str, bytes]) -> None:
-    """Put them into the volume, through a container that is never started."""
-    filler = plan.filler(context.names(name), context.ground, context.images.base)
+async def fill(context: Context, name: str, files: Mapping[str, bytes], mirror: str = "") -> None:
+    """Put them into the volume, through a container that is never started. ``mirror``: a volume to lay out as well."""
+    filler = plan.filler(context.names(name), context.ground, context.images.base, mirror=mirror)
     await context.engine.create(filler)
     await context.engine.put(filler.name, "/inputs", archive(files))
+    if mirror:
+        await context.engine.put(filler.name, "/mirror", mirror_layout())
     context.remove_later(filler.name)
 
 
@@ -54,6 +57,18 @@ def archive(files: Mapping[str, bytes]) -> bytes:
             entry = tarfile.TarInfo(name)
             entry.size, entry.mode = len(data), 0o444
             tar.addfile(entry, io.BytesIO(data))
+    return target.getvalue()
+
+
+def mirror_layout() -> bytes:
+    """The two folders of a mirror (sandbox.inside.mirror). Folders, for those that are there already stay as they are:
+    the lock is the helper's group's to open and not the agent's, though both have the same uid."""
+    target = io.BytesIO()
+    with tarfile.open(fileobj=target, mode="w") as tar:
+        for folder, uid, gid, mode in (("lock", 0, LOCK_GID, 0o750), ("data", AGENT_UID, AGENT_UID, 0o755)):
+            entry = tarfile.TarInfo(folder)
+            entry.type, entry.uid, entry.gid, entry.mode = tarfile.DIRTYPE, uid, gid, mode
+            tar.addfile(entry)
     return target.getvalue()
 
 

@@ -9,8 +9,8 @@ made, the caller removes.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 
 from sandbox import PrepareFailed, Unreachable
 from sandbox import task as tasks
@@ -22,7 +22,7 @@ from sandbox.helpers import HelperFailed
 from sandbox.inputs import fill, for_agent, for_fetch
 from sandbox.job import Job, Limits, Reason, Secrets, Source
 from sandbox.link import EgressFailed
-from sandbox.source import repository
+from sandbox.source import identity, repository
 from sandbox.state import Workspace
 from sandbox.task import Task, task_of
 from sandbox.wayout import Way, end_fetch, open_way
@@ -41,7 +41,8 @@ async def whole(context: Context, job: Job, given: Secrets) -> Workspace:
     with told():
         await _volumes(context, job.name)
         async with AsyncExitStack() as stack:
-            files = for_fetch(job.source, filling.repository, job.limits) | for_agent(job, made.agent, made.run)
+            await stack.enter_async_context(_mirror(filling))
+            files = _for_fetch(filling) | for_agent(job, made.agent, made.run)
             way = Way(job, repository=filling.repository, secrets=given)
             async with asyncio.TaskGroup() as group:
                 opened = group.create_task(open_way(context, job.name, way, stack), name="way out")
@@ -62,10 +63,11 @@ async def fetched(context: Context, name: str, source: Source, given: Secrets, l
     with told():
         await _volumes(context, name)
         async with AsyncExitStack() as stack:
+            await stack.enter_async_context(_mirror(filling))
             way = Way(job, repository=filling.repository, with_model=False, secrets=given)
             async with asyncio.TaskGroup() as group:
                 group.create_task(open_way(context, name, way, stack), name="way out")
-                filled = group.create_task(_filled(filling, for_fetch(source, filling.repository, limits)))
+                filled = group.create_task(_filled(filling, _for_fetch(filling)))
     return filled.result()
 
 
@@ -75,13 +77,15 @@ async def task(context: Context, job: Job) -> None:
     Raises ``PrepareFailed``.
     """
     made = task_of(context, job)
+    workspace = await context.disk.run(context.state(job.name).workspace)
+    mirror = workspace.mirror if workspace is not None else ""
     with told():
         await _volumes(context, job.name)
         async with AsyncExitStack() as stack:
             async with asyncio.TaskGroup() as group:
                 opened = group.create_task(open_way(context, job.name, Way(job), stack), name="way out")
                 group.create_task(fill(context, job.name, for_agent(job, made.agent, made.run)), name="inputs")
-                group.create_task(tasks.create(context, made), name="agent")
+                group.create_task(tasks.create(context, made, mirror), name="agent")
             await end_fetch(opened.result())
 
 
@@ -91,7 +95,30 @@ def filling_of(context: Context, name: str, source: Source, given: Secrets, limi
         wanted = repository(source.url, context.settings.git_host) if source.bundle is None else None
     except ValueError as error:
         raise PrepareFailed(Reason.FETCH_FAILED, f"{error}.") from error
-    return Filling(context, name, source, given, limits, wanted)
+    mirror = ""
+    if wanted is not None and context.settings.mirror:
+        mirror = things.mirror_volume(context.settings.instance, context.settings.git_host.base_url, wanted).name
+    return Filling(context, name, source, given, limits, wanted, mirror)
+
+
+@asynccontextmanager
+async def _mirror(filling: Filling) -> AsyncIterator[None]:
+    """The volume of its mirror is there, and stays for the length of the block."""
+    if not filling.mirror or filling.repository is None:
+        yield
+        return
+    settings = filling.context.settings
+    volume = things.mirror_volume(settings.instance, settings.git_host.base_url, filling.repository)
+    async with filling.context.kept.claimed(filling.context, volume.name):
+        await filling.context.engine.make_volume(volume)
+        yield
+
+
+def _for_fetch(filling: Filling) -> dict[str, bytes]:
+    mirror = ""
+    if filling.mirror and filling.repository is not None:
+        mirror = identity(filling.repository, filling.context.settings.git_host)
+    return for_fetch(filling.source, filling.repository, filling.limits, mirror)
 
 
 async def _volumes(context: Context, name: str) -> None:
@@ -107,7 +134,7 @@ async def _volumes(context: Context, name: str) -> None:
 async def _filled(filling: Filling, files: Mapping[str, bytes], made: Task | None = None) -> tuple[Workspace, str]:
     """The filled workspace. The helper's container starts while the egress does, and waits inside for its socket."""
     async with asyncio.TaskGroup() as group:
-        group.create_task(fill(filling.context, filling.name, files), name="inputs")
+        group.create_task(fill(filling.context, filling.name, files, filling.mirror), name="inputs")
         group.create_task(_disks(filling, made), name="workspace")
     return await workspaces.fetch(filling)
 
@@ -118,7 +145,7 @@ async def _disks(filling: Filling, made: Task | None) -> None:
     async with asyncio.TaskGroup() as containers:
         containers.create_task(workspaces.create_helper(filling), name="fetch helper")
         if made is not None:
-            containers.create_task(tasks.create(filling.context, made), name="agent")
+            containers.create_task(tasks.create(filling.context, made, filling.mirror), name="agent")
 
 
 @contextmanager

@@ -266,6 +266,7 @@ class _Steps:
 
     async def sweep(self) -> None:
         await sweep(self._context, self._expire)
+        await self._context.kept.tidy(self._context)
 
     async def _expire(self, name: str) -> None:
         if name in self._service._filling:

@@ -30,14 +30,23 @@ def repository(url: str, host: GitHost) -> str:
     return f"{owner}/{name}"
 
 
-def fetch_request(source: Source, repository: str | None, limits: Limits) -> dict[str, object]:
-    """``/inputs/fetch.json``. The origin that the agent sees holds no credential and no address of ours."""
+def identity(repository: str, host: GitHost) -> str:
+    """What the mirror of OWNER/REPO on this host says that it is the mirror of; hosts take no notice of case."""
+    return f"{host.base_url} {repository.lower()}"
+
+
+def fetch_request(source: Source, repository: str | None, limits: Limits, mirror: str = "") -> dict[str, object]:
+    """``/inputs/fetch.json``. The origin that the agent sees holds no credential and no address of ours.
+
+    ``mirror``: the ``identity`` where one is mounted.
+    """
     return {
         "url": f"{RELAY}/{repository}.git" if repository else "",
         "ref": source.ref,
         "commit": source.commit,
         "origin": source.url,
         "seconds": limits.fetch_seconds,
+        "mirror": mirror,
     }
 
 

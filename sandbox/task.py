@@ -40,12 +40,13 @@ def task_of(context: Context, job: Job) -> Task:
     return Task(job, agent, Run(model=model, api=api, oauth=gateway.oauth, settings=settings))
 
 
-async def create(context: Context, task: Task) -> None:
+async def create(context: Context, task: Task, mirror: str = "", deps: str = "") -> None:
     """The agent's container, not started. The volumes that it mounts are there."""
-    await context.engine.create(agent_plan(context, task))
+    await context.engine.create(agent_plan(context, task, mirror, deps))
 
 
-def agent_plan(context: Context, task: Task) -> Plan:
+def agent_plan(context: Context, task: Task, mirror: str = "", deps: str = "") -> Plan:
+    """``mirror`` and ``deps``: volumes of its repository, empty where there are none."""
     return plan.agent(
         context.names(task.job.name),
         context.ground,
@@ -54,4 +55,6 @@ def agent_plan(context: Context, task: Task) -> Plan:
         task.agent.environment(task.run),
         task.job.limits,
         agent=task.job.agent,
+        mirror=mirror,
+        deps=deps,
     )

@@ -32,7 +32,8 @@ def new_id() -> str:
 
 @dataclass(frozen=True)
 class Filling:
-    """What fills a workspace. ``repository``: OWNER/REPO on the git host, None for a bundle."""
+    """What fills a workspace. ``repository``: OWNER/REPO on the git host, None for a bundle. ``mirror``: the volume
+    of its mirror, empty where there is to be none."""
 
     context: Context
     name: str
@@ -40,6 +41,7 @@ class Filling:
     secrets: Secrets
     limits: Limits
     repository: str | None
+    mirror: str = ""
     id: str = field(default_factory=new_id)
 
     @property
@@ -100,6 +102,10 @@ async def fetch(filling: Filling) -> tuple[Workspace, str]:
         raise PrepareFailed(Reason.FETCH_FAILED, f"The repository could not be fetched: {error}.") from error
     if ran.exit_code != 0:
         raise PrepareFailed(Reason.FETCH_FAILED, fetch_words(answer, filling.secrets))
+    report = answer.get("mirror") if filling.mirror else None
+    if report:
+        size, stale = int(report["bytes"]), bool(report["stale"])
+        await filling.context.kept.note(filling.context, filling.mirror, size=size, stale=stale)
     made = Workspace(
         base_commit=str(answer["base_commit"]),
         branch=str(answer["branch"]),
@@ -107,6 +113,7 @@ async def fetch(filling: Filling) -> tuple[Workspace, str]:
         boot=boot_id(),
         source=filling.source,
         limits=filling.limits,
+        mirror=filling.mirror if report else "",
     )
     return made, _without(str(answer.get("stderr") or ""), filling.secrets)[-WORDS_CHARACTERS:]
 
@@ -127,4 +134,4 @@ def _without(words: str, given: Secrets) -> str:
 
 def _fetch_plan(filling: Filling) -> Plan:
     context = filling.context
-    return plan.fetch(filling.names, context.ground, context.images.base, filling.limits)
+    return plan.fetch(filling.names, context.ground, context.images.base, filling.limits, mirror=filling.mirror)
