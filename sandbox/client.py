@@ -64,7 +64,7 @@ class Client:
             raise PrepareFailed(Reason.FETCH_FAILED, f"The runner refuses the task: {refused}") from None
 
     async def start(self, handle: Handle) -> None:
-        self._done(await self._wire.ask("POST", f"/sandboxes/{handle.name}/job/start"))
+        _done(await self._wire.ask("POST", f"/sandboxes/{handle.name}/job/start"), 202)
 
     async def status(self, handle: Handle) -> Status:
         return self.read(await self._wire.ask("GET", f"/sandboxes/{handle.name}/status"), Status)
@@ -92,10 +92,10 @@ class Client:
     async def cancel(self, handle: Handle, reason: Reason) -> None:
         answer = await self._wire.ask("DELETE", f"/sandboxes/{handle.name}/task?reason={reason.value}")
         if _code(answer) != "no_task":
-            self._done(answer)
+            _done(answer, 202)
 
     async def remove(self, handle: Handle) -> None:
-        self._done(await self._wire.ask("DELETE", f"/sandboxes/{handle.name}"))
+        _done(await self._wire.ask("DELETE", f"/sandboxes/{handle.name}"), 204)
 
     async def handles(self) -> tuple[Handle, ...]:
         answer = self.read(await self._wire.ask("GET", "/sandboxes"), Sandboxes)
@@ -115,10 +115,6 @@ class Client:
             return kind.model_validate_json(answer.body)
         except ValidationError:
             raise Unreachable(f"the runner answered with what is no {kind.__name__}") from None
-
-    def _done(self, answer: Answer) -> None:
-        if answer.status not in {200, 202, 204}:
-            raise trouble(answer)
 
 
 class Refusal(RuntimeError):
@@ -152,6 +148,12 @@ def trouble(answer: Answer) -> Exception:
         case ((400 | 413), _):
             return Refusal(error.error)
     return Unreachable(f"the runner: {error.error}")
+
+
+def _done(answer: Answer, status: int) -> None:
+    """A page of somebody else's with 200 is no deed done."""
+    if answer.status != status:
+        raise trouble(answer)
 
 
 def _code(answer: Answer) -> str:

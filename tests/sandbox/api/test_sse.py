@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -51,7 +51,7 @@ async def test_silence_is_broken_by_heartbeats(runner: Served, monkeypatch: pyte
     assert lines[-2].startswith(b'data: {"state":"succeeded"')
 
 
-async def until(lines: AsyncIterator[bytes], word: bytes, runner: Served) -> AsyncIterator[bytes]:
+async def until(lines: AsyncIterable[bytes], word: bytes, runner: Served) -> AsyncIterator[bytes]:
     """All lines; the task is ended when ``word`` has come."""
     async for line in lines:
         yield line
