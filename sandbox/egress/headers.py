@@ -23,6 +23,8 @@ _MODEL = (
 _READING = re.compile(
     rb"accept|accept-language|user-agent|range|if-(range|match|none-match|modified-since)|cache-control|pragma"
 )
+_SHORT = frozenset({"general", "setup"})
+MAX_READING_BYTES = 512
 _TRAVELS = {
     "model": re.compile(_BOTH + _MODEL),
     "git": re.compile(_BOTH + rb"|git-protocol|pragma|cache-control"),
@@ -44,11 +46,20 @@ def sent(listener: str, fields: Iterable[tuple[bytes, bytes]], host: str) -> Fie
     kept = [(b"host", host.encode("ascii")), (b"accept-encoding", b"identity")]
     for name, value in fields:
         lower = name.lower()
+        if listener in _SHORT and len(value) > MAX_READING_BYTES:
+            continue  # an identifier of a cache or of a program is short; what is longer carries something else
         if travels.fullmatch(lower) and not _CREDENTIAL.search(lower) and _plain(value):
             if lower == b"expect" and value.lower() != b"100-continue":
                 continue
             kept.append((lower, _framing(lower, value)))
     return tuple(kept)
+
+
+def whole(fields: Iterable[tuple[bytes, bytes]], length: int) -> Fields:
+    """The headers of a body that is sent at once, however it came: its length and nothing else says where it ends."""
+    framing = (b"content-length", b"transfer-encoding", b"expect")
+    kept = tuple((name, value) for name, value in fields if name.lower() not in framing)
+    return (*kept, (b"content-length", b"%d" % length))
 
 
 def _framing(lower: bytes, value: bytes) -> bytes:

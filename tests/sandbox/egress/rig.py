@@ -357,6 +357,8 @@ class World:
     gateway: str
     network: str
     made: list[Any] = field(default_factory=list)
+    dns: list[str] = field(default_factory=list)
+    """Name servers of the egresses, where a test has its own."""
 
     def labels(self, role: str) -> dict[str, str]:
         return {"gofer.instance": self.instance, "gofer.role": role, "gofer.sandbox": "egress-test"}
@@ -384,7 +386,7 @@ def _shut(attached: Any) -> None:
 
 
 class Egress:
-    """A running egress container and its two socket volumes."""
+    """A running egress container and its socket volumes."""
 
     def __init__(
         self, world: World, command: list[str], hosts: dict[str, str] | None = None, memory: str = "512m"
@@ -392,7 +394,8 @@ class Egress:
         self.world = world
         world.made.append(self)
         tag = secrets.token_hex(4)
-        self._volumes = [self._volume(f"gofer-{world.instance}-{tag}-sock-{who}") for who in ("agent", "fetch")]
+        roles = ("sock-agent", "sock-fetch", "sock-setup")
+        self._volumes = [self._volume(f"gofer-{world.instance}-{tag}-{role}") for role in roles]
         self.container: Container = world.client.containers.create(
             world.image,
             command,
@@ -408,6 +411,7 @@ class Egress:
             pids_limit=128,
             network=world.network,
             extra_hosts=hosts or {},
+            dns=world.dns or None,
             init=True,
             detach=True,
             stdin_open=True,
@@ -422,7 +426,7 @@ class Egress:
         return name
 
     def _mounts(self, *, read_only: bool) -> list[Mount]:
-        places = ("/sock/agent", "/sock/fetch")
+        places = ("/sock/agent", "/sock/fetch", "/sock/setup")
         return [
             Mount(place, name, read_only=read_only, no_copy=True)
             for place, name in zip(places, self._volumes, strict=True)
