@@ -1,7 +1,8 @@
 """OpenAI Codex 0.171.0 in the sandbox: its command line, its environment and its prompt.
 
 All of its configuration is on the command line, which wins over every file; a repository's own (``.codex``: settings,
-hooks, MCP servers, rules) is kept out because its project is not trusted, while AGENTS.md, or else CLAUDE.md, is read.
+hooks, MCP servers, rules) is kept out because nobody has said that its project is trusted, while AGENTS.md, or else
+CLAUDE.md, is read. (Where a project is said to be untrusted, those are not read either.)
 
 Its providers of its own are not used: they look names up and try a WebSocket first. A request whose answer never begins
 has no time limit in this version, whatever is set: there the task's own deadline ends the run.

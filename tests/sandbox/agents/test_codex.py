@@ -323,6 +323,7 @@ def test_the_configuration_names_our_provider_and_the_operators_limits() -> None
     assert config["model_providers.gateway.stream_idle_timeout_ms"] == 7000
     assert config["web_search"] == "disabled"
     assert config["project_doc_fallback_filenames"] == ["CLAUDE.md"]
+    assert not [key for key in config if key.startswith("projects")]  # untrusted ones lose their instructions
     for feature in ("plugins", "hooks", "unbounded_connection_retries", "enable_request_compression"):
         assert config[f"features.{feature}"] is False
 
