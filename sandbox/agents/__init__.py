@@ -6,7 +6,8 @@ from sandbox.agents.agent import Agent, Reader, Run
 from sandbox.agents.claude import Claude
 from sandbox.agents.codex import Codex
 from sandbox.agents.opencode import OpenCode
+from sandbox.agents.pi import Pi
 
 __all__ = ["AGENTS", "Agent", "Reader", "Run"]
 
-AGENTS: dict[str, Agent] = {agent.name: agent for agent in (Claude(), Codex(), OpenCode())}
+AGENTS: dict[str, Agent] = {agent.name: agent for agent in (Claude(), Codex(), OpenCode(), Pi())}

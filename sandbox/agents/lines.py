@@ -11,18 +11,23 @@ from collections.abc import Iterator
 # Claude Code cuts tool output to 50 kB a line; a file it edits may be in a line whole, and no such line is needed.
 # The final event holds one reply, a few hundred kB at the very most. Parsed JSON takes up to 25 times its bytes.
 MAX_LINE_BYTES = 1 << 20
+# The longest beginning by which a line is known to be of no use has some forty bytes.
+MAX_BEGINNING = 64
 
 
 class LineSplitter:
     """Feed it chunks cut anywhere; it gives back whole lines without their newline, empty ones left out.
 
-    Holds at most ``keep`` bytes of an unfinished line, and nothing of one that has grown beyond that.
+    Holds at most ``keep`` bytes of an unfinished line, and nothing of one that has grown beyond that. Lines that begin
+    with one of ``unread`` are left out, whatever their length, and not counted.
     """
 
-    def __init__(self, keep: int = MAX_LINE_BYTES) -> None:
+    def __init__(self, keep: int = MAX_LINE_BYTES, unread: tuple[bytes, ...] = ()) -> None:
         self._keep = keep
+        self._unread = unread
         self._held = bytearray()
         self._too_long = False
+        self._unwanted = False
         self.skipped = 0
         """Lines longer than ``keep`` that have been passed over, the unfinished one not among them."""
 
@@ -42,6 +47,9 @@ class LineSplitter:
 
     def _hold(self, chunk: bytes, start: int, end: int) -> None:
         if self._too_long or len(self._held) + end - start > self._keep:
+            if not self._too_long:
+                begins = bytes(self._held[:MAX_BEGINNING]) + chunk[start : min(end, start + MAX_BEGINNING)]
+                self._unwanted = begins.startswith(self._unread)
             self._too_long = True
             self._held = bytearray()  # not clear(): that would keep the capacity
         else:
@@ -50,7 +58,7 @@ class LineSplitter:
     def _end(self) -> Iterator[bytes]:
         line, self._held = bytes(self._held), bytearray()
         if self._too_long:
-            self.skipped += 1
+            self.skipped += not self._unwanted
             self._too_long = False
-        elif line:
+        elif line and not line.startswith(self._unread):
             yield line

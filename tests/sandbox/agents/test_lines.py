@@ -68,3 +68,12 @@ def test_b98_memory_stays_bounded_on_a_stream_of_500_mb(newline_every: int) -> N
         tracemalloc.stop()
     assert list(splitter.feed(b"\nlast\n")) == [b"last"]
     assert splitter.skipped > 0
+
+
+@pytest.mark.parametrize("size", [1, 7, 4096])
+def test_lines_that_are_not_to_be_read_are_left_out_and_not_counted_however_long(size: int) -> None:
+    stream = b"drop me\nkeep\ndrop" + b"x" * 100 + b"\nkeep" + b"x" * 100 + b"\ndr\n"
+    splitter = LineSplitter(keep=20, unread=(b"drop", b"other"))
+    lines = [line for at in range(0, len(stream), size) for line in splitter.feed(stream[at : at + size])]
+    assert lines == [b"keep", b"dr"]
+    assert splitter.skipped == 1
