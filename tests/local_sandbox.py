@@ -75,15 +75,19 @@ async def local_sandbox(
     agents: Mapping[str, Agent] | None = None,
     agent: AgentName = "claude",
     api: Api | None = None,
+    model_name: str = "",
 ) -> AsyncIterator[LocalSandbox]:
     """Open one over ``settings``, whose gateway is replaced by a model that listens for containers only.
 
-    ``agent`` is the one that works, with its own default model; ``api``: instead of the one that it prefers.
+    ``agent`` is the one that works, with its own default model or ``model_name``; ``api``: instead of the one that it
+    prefers.
     """
     model = ScriptedModel(scenario, expected_key=KEY)
     await model.start(bridge_address(client))
     try:
-        settings = settings.model_copy(update=_offered(agent, settings.agent, gateway_to(model.port, agent, api)))
+        settings = settings.model_copy(
+            update=_offered(agent, settings.agent, gateway_to(model.port, agent, api), model_name)
+        )
         opened = await (open_sandbox("local:", settings) if agents is None else open_local(settings, agents=agents))
         try:
             yield LocalSandbox(opened, model, settings, agent)
@@ -106,10 +110,10 @@ def gateway_to(port: int, agent: AgentName = "claude", api: Api | None = None) -
     )
 
 
-def _offered(agent: AgentName, own: AgentSettings, gateway: Gateway) -> dict[str, object]:
-    if agent == "claude":
+def _offered(agent: AgentName, own: AgentSettings, gateway: Gateway, model_name: str) -> dict[str, object]:
+    if agent == "claude" and not model_name:
         return {"gateway": gateway}
-    own = own.model_copy(update={"model": AGENTS[agent].default_model})
+    own = own.model_copy(update={"model": model_name or AGENTS[agent].default_model})
     return {"gateway": gateway, "agents": {agent: own}, "default_agent": agent}
 
 

@@ -68,10 +68,11 @@ async def failing(
     api: Api | None = None,
     limits: Limits | None = None,
     prompt: str = "Write some notes.",
+    model_name: str = "",
 ) -> Seen:
     """Run one task over ``settings`` to its end, remove it, and look what is left of it."""
     started = "429" if scenario == RETRY_AFTER else "ok" if scenario == REFUSED else scenario
-    async with local_sandbox(client, settings, scenario=started, agent=agent, api=api) as world:
+    async with local_sandbox(client, settings, scenario=started, agent=agent, api=api, model_name=model_name) as world:
         if scenario == RETRY_AFTER:
             world.model.retry_after = str(RETRY_AFTER_SECONDS)
         if scenario == REFUSED:

@@ -76,7 +76,7 @@ SLOW = (
 
 
 class Run(Protocol):
-    def __call__(self, scenario: str, limits: Limits | None = None) -> Awaitable[Seen]: ...
+    def __call__(self, scenario: str, limits: Limits | None = None, model_name: str = "") -> Awaitable[Seen]: ...
 
 
 @pytest.fixture
@@ -86,14 +86,24 @@ def run(
     """One task of Codex."""
     settings = failing_settings(engine_host, images.prefix, nothing_left_behind, tmp_path / "state")
 
-    async def once(scenario: str, limits: Limits | None = None) -> Seen:
-        return await failing(docker_client, settings, "codex", scenario, bundle(tmp_path, FILES), limits=limits)
+    async def once(scenario: str, limits: Limits | None = None, model_name: str = "") -> Seen:
+        source = bundle(tmp_path, FILES)
+        return await failing(docker_client, settings, "codex", scenario, source, limits=limits, model_name=model_name)
 
     return once
 
 
-async def test_a_task_ends_with_its_changes(run: Run) -> None:
-    seen = await run("ok")
+@pytest.mark.parametrize(
+    "model",
+    [
+        "gpt-5.5",
+        # Calls its tools from JavaScript, by the second binary, and gets them in the input.
+        pytest.param("gpt-5.6-sol", id="code mode"),
+        pytest.param("openai/no-such-model", marks=pytest.mark.slow),
+    ],
+)
+async def test_a_task_ends_with_its_changes(model: str, run: Run) -> None:
+    seen = await run("ok", model_name=model)
     outcome = seen.outcome
     assert (seen.state, seen.reason, seen.left) == (State.SUCCEEDED, Reason.OK, ()), seen
     assert outcome.reply == DONE
