@@ -65,7 +65,7 @@ SMALL = Limits(workspace_bytes=24 * MEBIBYTE, workspace_inodes=2000)
 
 ROWS = {
     "success": Row("ok", State.SUCCEEDED, Reason.OK, reply=DONE, changed=("NOTES.md", "README.md")),
-    "no change": Row("noop", State.SUCCEEDED, Reason.OK, reply="Nothing to do: it is as you want it already."),
+    "no change": Row("noop", State.SUCCEEDED, Reason.UNCHANGED, reply="Nothing to do: it is as you want it already."),
     "model 401": Row("401", FAILED, Reason.AGENT_ERROR, "The model gateway refused the key (401)"),
     "hang past the deadline": Row(
         "hang",
@@ -77,9 +77,9 @@ ROWS = {
     ),
 }
 SLOW_ROWS = {
-    "empty reply": Row("empty", State.SUCCEEDED, Reason.OK, notes=("The agent ended without a final reply.",)),
-    "model declines in words": Row("decline", State.SUCCEEDED, Reason.OK, reply=scenarios.DECLINE),
-    "model refuses": Row("refusal", FAILED, Reason.AGENT_ERROR, "The model refused this request."),
+    "empty reply": Row("empty", FAILED, Reason.NO_REPLY, "without", notes=("The agent ended without a final reply.",)),
+    "model declines in words": Row("decline", State.SUCCEEDED, Reason.UNCHANGED, reply=scenarios.DECLINE),
+    "model refuses": Row("refusal", FAILED, Reason.REFUSED, "The model refused this request."),
     "answer too long": Row("maxtokens", FAILED, Reason.AGENT_ERROR, "longer than the output limit"),
     "model 402": Row("402", FAILED, Reason.AGENT_ERROR, "has no credits left (402)"),
     "model 403": Row("403", FAILED, Reason.AGENT_ERROR, "does not let this key use that model (403)"),
