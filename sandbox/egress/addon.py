@@ -20,15 +20,17 @@ from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 from mitmproxy.tls import TlsData
 
 from sandbox.egress import answering, asked, general, policy, redirects, tls
-from sandbox.egress.allowed import Allowed, TooLong
-from sandbox.egress.answer import Answer
+from sandbox.egress.allowed import Allowed
 from sandbox.egress.ca import Authority
 from sandbox.egress.closed import closed
 from sandbox.egress.credentials import Credentials
 from sandbox.egress.dial import PinnedLoop, Refused
 from sandbox.egress.door import Doors, listener_of
+from sandbox.egress.gate import Gate
 from sandbox.egress.journal import Journal
 from sandbox.egress.policy import Request, Verdict
+from sandbox.egress.pool import TooLong
+from sandbox.egress.questions import Questions
 from sandbox.egress.reach import Policy, Upstream
 from sandbox.egress.refusing import BROKEN, Refusals, undecided
 from sandbox.egress.request import refused
@@ -58,6 +60,8 @@ class Egress:
         self._loop = loop
         self._ca_files = ca_files
         self._refusals = Refusals(journal, doors)
+        self._gate = Gate(rules, journal)
+        self._questions = Questions(self._gate, credentials, self._refusals)
         self._allowed: dict[str, Allowed] = {}
         self._dials: dict[str, Upstream] = {}
         self.tunnels = Tunnels(Authority(rules.general.seconds), doors, self._refusals, self.shut)
@@ -79,7 +83,7 @@ class Egress:
         try:
             self._journal.trouble("hook", type(error).__name__)
             if isinstance(data, http.HTTPFlow):
-                self._allowed.pop(data.id, None)
+                self._questions.forget(self._allowed.pop(data.id, None))
             self._refusals.whatever(data)
         except Exception:
             os._exit(EXIT_BROKEN)
@@ -112,10 +116,11 @@ class Egress:
         flow.response = None
 
     @closed
-    def requestheaders(self, flow: http.HTTPFlow) -> None:
+    async def requestheaders(self, flow: http.HTTPFlow) -> None:
         flow.response = undecided()
         if (door := self._refusals.door(flow)) is not None:
             door.head_seen()
+        await self._gate.open()
         request = asked.judged(flow)
         verdict = self._decide(request)
         if flow.error is not None:
@@ -123,6 +128,10 @@ class Egress:
         upstream = self._upstream(request)
         if not verdict.allowed or upstream is None or door is None:
             self._refusals.request(flow, request, verdict, told=self.tunnels.told(flow.client_conn))
+            return
+        if verdict.rule is not None and verdict.rule.api:
+            self._allowed[flow.id] = self._questions.keep(flow, request, verdict, upstream, door)
+            # It carries its refusal until its body has been judged; nothing is dialled before that.
             return
         self._allow(flow, request, verdict, upstream)
         flow.response = None
@@ -138,19 +147,10 @@ class Egress:
 
     def _allow(self, flow: http.HTTPFlow, request: Request, verdict: Verdict, upstream: Upstream) -> None:
         """The caller takes the refusal off the flow after this, so what raises in here leaves it where it is."""
-        allowed = Allowed(
-            request.listener,
-            upstream,
-            policy.body_limit(self._policy, request),
-            api=verdict.rule.api if verdict.rule else "",
-            is_answer=verdict.rule is not None and verdict.rule.answers,
-        )
+        allowed = Allowed(request.listener, upstream, policy.body_limit(self._policy, request))
         asked.rewrite(flow, request, verdict, upstream, self._credentials)
         flow.request.stream = self._counted(flow, allowed)
-        self._journal.verdict(
-            allowed=True, listener=request.listener, method=request.method, host=upstream.host,
-            path=verdict.target, reason="", status=0,
-        )  # fmt: skip
+        self._refusals.none(request, verdict, upstream)
         self._allowed[flow.id] = allowed
         self._dials[flow.client_conn.id] = upstream
 
@@ -167,16 +167,31 @@ class Egress:
             except TooLong as error:
                 self._refusals.body(flow, allowed.listener, allowed.upstream, str(error))
                 raise
+            if chunk and not self._moved(flow, chunk):
+                raise TooLong("the budget is used up")
             return chunk
 
         return count
 
+    def _moved(self, flow: http.HTTPFlow, chunk: bytes) -> bool:
+        """Count what goes by. What is too much ends the connection without a word: words would be the provider's."""
+        if self._gate.meter.moved(len(chunk)):
+            return True
+        if (door := self._refusals.door(flow)) is not None:
+            door.cut()
+        return False
+
     @closed
-    def request(self, flow: http.HTTPFlow) -> None:
-        """Before a request without a body is sent, and after one with a body has been."""
+    async def request(self, flow: http.HTTPFlow) -> None:
+        """Before a request is sent whose body has come whole or that has none, and after one that was passed on."""
         if (door := self._refusals.door(flow)) is not None:
             door.body_seen()
-        if flow.id not in self._allowed or flow.response is not None:
+        allowed = self._allowed.get(flow.id)
+        if allowed is not None and allowed.judged is not None:
+            if await self._questions.judged(flow, allowed):
+                self._dials[flow.client_conn.id] = allowed.upstream
+                flow.response = None
+        elif allowed is None or flow.response is not None:
             self._refusals.kill(flow)
 
     # -- the way out
@@ -228,9 +243,13 @@ class Egress:
             return
         scrubber = Scrubber(self._credentials.masked())
         answering.clean(response, allowed.listener, scrubber, location)
-        if allowed.is_answer:
-            allowed.answer = Answer(response.status_code, response.headers.get("content-type", ""), allowed.api)
-        response.stream = answering.stream(scrubber, allowed.answer, lambda error: self.shut(flow, error))
+        self._questions.answered(flow, allowed, response)
+
+        def seen(chunk: bytes) -> bool:
+            allowed.feed(chunk)
+            return self._moved(flow, chunk)
+
+        response.stream = answering.stream(scrubber, seen, lambda error: self.shut(flow, error))
 
     def _location(self, allowed: Allowed, path: str, response: http.Response) -> str:
         """Where a redirect of an allowed destination leads, if the client may follow it; empty where it is none."""
@@ -253,13 +272,8 @@ class Egress:
     def _end(self, flow: http.HTTPFlow, *, framed: bool) -> None:
         """The request is over, one way or another. Only the first call counts."""
         allowed = self._allowed.pop(flow.id, None)
-        if allowed is None or not allowed.is_answer:
-            return
-        status = flow.response.status_code if flow.response is not None else 0
-        answer = allowed.answer or Answer(status, "", allowed.api)
-        self._journal.answer(
-            listener=allowed.listener, status=answer.status, complete=answer.complete(framed=framed), count=answer.count
-        )
+        if allowed is not None:
+            self._questions.ended(flow, allowed, framed=framed)
 
     @closed
     def client_disconnected(self, client: Any) -> None:

@@ -21,23 +21,23 @@ _TAIL = 64
 class Answer:
     """``feed`` every chunk. ``complete`` may be asked at any time."""
 
-    __slots__ = ("_last", "_stopped", "_stream", "_tail", "count", "status")
+    __slots__ = ("_last", "_stopped", "_tail", "count", "status", "stream")
 
     def __init__(self, status: int, content_type: str, api: str = "anthropic-messages") -> None:
         self.status = status
         self.count = 0
         self._last = _LAST[api]
-        self._stream = content_type.partition(";")[0].strip().lower() == "text/event-stream"
+        self.stream = content_type.partition(";")[0].strip().lower() == "text/event-stream"
         self._stopped = False
         self._tail = b"\n"
 
     def feed(self, chunk: bytes) -> None:
         self.count += len(chunk)
-        if self._stream and not self._stopped:
+        if self.stream and not self._stopped:
             seen = self._tail + chunk
             self._stopped = self._last.search(seen) is not None
             self._tail = seen[-_TAIL:]
 
     def complete(self, *, framed: bool) -> bool:
         """``framed``: HTTP's own framing reached its end. A stream is whole once its last event has gone by."""
-        return 200 <= self.status < 300 and (self._stopped if self._stream else framed)
+        return 200 <= self.status < 300 and (self._stopped if self.stream else framed)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from mitmproxy import http
 
 from sandbox.egress import headers
-from sandbox.egress.answer import Answer
 from sandbox.egress.redirects import REDIRECTS
 from sandbox.egress.scrub import Scrubber
 
@@ -40,18 +39,19 @@ def clean(response: http.Response, listener: str, scrubber: Scrubber, location: 
 
 
 def stream(
-    scrubber: Scrubber, answer: Answer | None, failed: Callable[[Exception], None]
+    scrubber: Scrubber, seen: Callable[[bytes], bool], failed: Callable[[Exception], None]
 ) -> Callable[[bytes], list[bytes]]:
     """Every chunk goes on at once, without our secrets. mitmproxy ends with an empty one.
 
-    Nothing is a list of nothing here: mitmproxy would write an empty chunk, and that ends a chunked body. An
+    ``seen`` looks at every chunk as it came, and says no to one that must not be passed on. Nothing is a list of
+    nothing here: mitmproxy would write an empty chunk, and that ends a chunked body. An
     exception goes to ``failed``, and the chunk goes nowhere.
     """
 
     def pass_on(chunk: bytes) -> list[bytes]:
         try:
-            if answer is not None:
-                answer.feed(chunk)
+            if chunk and not seen(chunk):
+                return []
             clean = scrubber.feed(chunk) if chunk else scrubber.finish()
             return [clean] if clean else []
         except Exception as error:

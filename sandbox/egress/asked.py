@@ -50,11 +50,20 @@ def _hidden(transfer_encoding: str) -> str:
 
 
 def rewrite(
-    flow: http.HTTPFlow, request: Request, verdict: Verdict, upstream: Upstream, credentials: Credentials
+    flow: http.HTTPFlow,
+    request: Request,
+    verdict: Verdict,
+    upstream: Upstream,
+    credentials: Credentials,
+    body: bytes | None = None,
 ) -> None:
-    """Build the request anew from what was judged."""
-    kept = headers.sent(request.listener, flow.request.headers.fields, upstream.authority)
-    outgoing = Outgoing(request.method, upstream.authority, verdict.target, kept)
+    """Build the request anew from what was judged. ``body``: all of it, where it has been judged too."""
+    fields = flow.request.headers.fields
+    if body is not None:
+        fields = headers.whole(fields, len(body))
+        flow.request.trailers = None
+    kept = headers.sent(request.listener, fields, upstream.authority)
+    outgoing = Outgoing(request.method, upstream.authority, verdict.target, kept, body)
     flow.request.headers = http.Headers(credentials.set_on(request.listener, outgoing))
     data = flow.request.data
     data.method, data.path, data.authority = request.method.encode(), verdict.target.encode(), b""

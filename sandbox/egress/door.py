@@ -66,6 +66,8 @@ class Door:
         self._reader, self._writer = reader, writer
         self.seal: Callable[[bytes], bytes] | None = None
         """How words get into the TLS that this connection's tunnel has come to; None where there is none."""
+        self.counted: Callable[[int], None] | None = None
+        """Told the size of every piece of a body that is kept; it refuses through this door what is too much."""
         self._head_bytes = 0
         self._in_request = False
         self._answering = False
@@ -79,7 +81,8 @@ class Door:
 
     def body_seen(self) -> None:
         """The body is complete: what follows is the next head, and mitmproxy keeps it until it gets to it."""
-        self._in_request, self._head_bytes = False, 0
+        self._in_request, self._head_bytes, self.counted = False, 0, None
+        self._answering = False  # "100 Continue" is no answer
 
     def refuse(self, status: int, reason: str, *, head: bool = False) -> None:
         """Answer now; from here on mitmproxy can write nothing to this client. Once only, and not after close.
@@ -119,6 +122,9 @@ class Door:
             if self._head_bytes > MAX_HEAD_BYTES:
                 self.refuse(431, "the head of the request is too long")
                 return b""
+        elif self.counted is not None:
+            self.counted(len(data))
+            return b"" if self._refused else data
         return data
 
     def write(self, data: bytes) -> None:

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import asdict
+
+from sandbox.egress.usage import Used
 
 # 20,000 lines of at most 1 KiB stay well inside the engine's log of 16 MB x 4, so the first verdicts are never
 # rotated away by a client that asks in a loop.
@@ -34,9 +37,20 @@ class Journal:
             status=status,
         )  # fmt: skip
 
-    def answer(self, *, listener: str, status: int, complete: bool, count: int) -> None:
-        """A model's response has ended; ``complete`` only if it ended as its protocol says."""
-        self._bounded("", event="answer", listener=listener, status=status, complete=complete, bytes=count)
+    def answer(
+        self, *, listener: str, status: int, complete: bool, count: int, usage: Used | None = None, model: str = ""
+    ) -> None:
+        """A model's response has ended; ``complete`` only if it ended as its protocol says. ``usage`` is None where it
+        did not tell."""
+        self._bounded(
+            "", event="answer", listener=listener, status=status, complete=complete, bytes=count,
+            usage=None if usage is None else asdict(usage), model=model,
+        )  # fmt: skip
+
+    def breach(self, of: str, limit: float) -> None:
+        """A bound of the budget has been reached, and nothing goes out any more. Once; no bound on lines holds it
+        back."""
+        self._line(event="breach", of=of, limit=limit)
 
     def trouble(self, where: str, kind: str) -> None:
         """Something failed inside. ``kind`` is the type of an exception, never its text."""

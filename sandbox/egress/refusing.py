@@ -44,11 +44,18 @@ class Refusals:
         method, path = shown.method(request.method), shown.path(request.target)
         self._say(request.listener, method, verdict.host, path, verdict.reason, verdict.status)
 
-    def body(self, flow: http.HTTPFlow, listener: str, upstream: Upstream, reason: str) -> None:
+    def none(self, request: Request, verdict: Verdict, upstream: Upstream) -> None:
+        """The other verdict, told in the same way: this one goes out."""
+        self._journal.verdict(
+            allowed=True, listener=request.listener, method=request.method, host=upstream.host,
+            path=verdict.target, reason="", status=0,
+        )  # fmt: skip
+
+    def body(self, flow: http.HTTPFlow, listener: str, upstream: Upstream, reason: str, status: int = 413) -> None:
         """The rest of a request that was allowed. Ending the connection is the caller's."""
-        self._say(listener, "BODY", upstream.host, "", reason, 413)
+        self._say(listener, "BODY", upstream.host, "", reason, status)
         if (door := self.door(flow)) is not None:
-            door.refuse(413, reason)
+            door.refuse(status, reason)
 
     def dial(self, data: ServerConnectionHookData, upstream: Upstream, reason: str) -> None:
         """A connection to the upstream of a request that was allowed."""

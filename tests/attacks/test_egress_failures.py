@@ -27,7 +27,12 @@ pytestmark = pytest.mark.engine
 BREAKABLE = r"""
 import pathlib, socket
 from sandbox.egress import addon, answer, answering, asked, credentials, headers, journal, launch, policy
-from sandbox.egress import refusing, scrub, shown
+from sandbox.egress import bodies, refusing, scrub, shown
+from sandbox.egress.gate import Gate
+from sandbox.egress.meter import Meter
+from sandbox.egress.pool import Share
+from sandbox.egress.questions import Questions
+from sandbox.egress.usage import Reader
 from sandbox.egress.allowed import Allowed
 from sandbox.egress.dial import PinnedLoop
 
@@ -49,6 +54,9 @@ for owner, attribute in [
     (journal.Journal, "answer"), (journal.Journal, "trouble"), (PinnedLoop, "pin"), (addon, "HttpLayer"),
     (asked, "judged"), (asked, "rewrite"), (answering, "unwanted"), (answering, "clean"), (Allowed, "count"),
     (scrub.Scrubber, "feed"), (scrub.Scrubber, "finish"), (answer.Answer, "feed"), (answer.Answer, "complete"),
+    (Gate, "open"), (Gate, "share"), (Gate, "question"), (Questions, "keep"), (Questions, "judged"),
+    (Questions, "answered"), (Questions, "ended"), (bodies, "judged"), (Meter, "question"), (Meter, "moved"),
+    (Meter, "answered"), (Meter, "spent"), (headers, "whole"), (Share, "count"), (Reader, "feed"), (Reader, "used"),
     (refusing.Refusals, "request"), (addon.Egress, "_allow"), (addon.Egress, "_end"),
 ]:
     breakable(owner, attribute)
@@ -63,11 +71,23 @@ launch.main()
 """
 
 BEFORE_SENDING = [
-    "policy.decide", "policy.body_limit", "headers.sent", "Credentials.set_on", "Journal.verdict", "PinnedLoop.pin",
-    "addon.HttpLayer", "asked.judged", "asked.rewrite", "Egress._allow",
+    "policy.decide", "headers.sent", "Credentials.set_on", "Journal.verdict", "PinnedLoop.pin",
+    "addon.HttpLayer", "asked.judged", "asked.rewrite",
+]  # fmt: skip
+# Of a question to the model alone: its body is kept and judged.
+BEFORE_ASKING = [
+    "Gate.open", "Gate.share", "Gate.question", "Questions.keep", "Questions.judged", "bodies.judged", "Meter.question",
+    "Meter.moved", "headers.whole", "Share.count",
 ]  # fmt: skip
 WHILE_REFUSING = ["policy.decide", "Journal.verdict", "addon.HttpLayer", "shown.path", "Refusals.request"]
-BEFORE_ANSWERING = ["headers.answered", "Credentials.masked", "answering.unwanted", "answering.clean"]
+BEFORE_ANSWERING = [
+    "Questions.answered",
+    "Meter.answered",
+    "headers.answered",
+    "Credentials.masked",
+    "answering.unwanted",
+    "answering.clean",
+]
 WHILE_ANSWERING = [
     "Scrubber.feed",
     "Answer.feed",
@@ -75,7 +95,14 @@ WHILE_ANSWERING = [
     "Answer.complete",
     "Journal.answer",
     "Egress._end",
+    "Reader.feed",
+    "Reader.used",
+    "Meter.spent",
+    "Questions.ended",
 ]
+
+
+CANARY_BODY = b'{"model":"CANARY-body"}'
 
 
 @pytest.fixture(scope="module")
@@ -92,13 +119,21 @@ def test_an_exception_before_sending_is_a_refusal(egress: Egress, model: StandIn
     fail(egress, name)
     model.forget()
     answers = egress.talk(
-        Exchange(post("/v1/messages", b"CANARY-body", "transfer-test: x")),
+        Exchange(post("/v1/messages", CANARY_BODY, "transfer-test: x")),
         Exchange(get(f"/{REPOSITORY}.git/info/refs?service=git-upload-pack"), to="fetch/git.sock"),
     )
     assert [answer.status for answer in answers] == [403, 403]
     assert b"CANARY-body" not in model.raw
     assert model.requests == []
     assert b"CANARY-in-an-exception" not in egress.container.logs()
+
+
+@pytest.mark.parametrize("name", ["policy.body_limit", "Egress._allow"])
+def test_an_exception_before_fetching_is_a_refusal(egress: Egress, model: StandIn, name: str) -> None:
+    fail(egress, name)
+    model.forget()
+    answer = egress.say(get(f"/{REPOSITORY}.git/info/refs?service=git-upload-pack"), to="fetch/git.sock")
+    assert (answer.status, model.connections) == (403, 0)
 
 
 @pytest.mark.parametrize("name", WHILE_REFUSING)
@@ -115,10 +150,23 @@ def test_an_exception_while_refusing_is_a_refusal(egress: Egress, model: StandIn
     assert model.connections == 0
 
 
+@pytest.mark.parametrize("name", BEFORE_ASKING)
+def test_an_exception_before_asking_sends_nothing(egress: Egress, model: StandIn, name: str) -> None:
+    """The body comes in two pieces, so that what is counted on the way is too."""
+    fail(egress, name)
+    model.forget()
+    head = post("/v1/messages", b"").replace(b"content-length: 0", b"content-length: %d" % (len(CANARY_BODY) + 2**18))
+    answer = egress.say(head + CANARY_BODY, zeros=2**18)
+    assert answer.status in (0, 403)
+    assert model.connections == 0
+    fail(egress, "nothing")
+    assert egress.say(post("/v1/messages"), until=b"{}").status == 200
+
+
 def test_an_exception_while_counting_a_body_sends_nothing_of_it(egress: Egress, model: StandIn) -> None:
     fail(egress, "Allowed.count")
     model.forget()
-    first = egress.say(post("/v1/messages", b"CANARY-body"))
+    first = egress.say(post("/v1/messages", CANARY_BODY))
     fail(egress, "nothing")
     model.settle()
     assert first.status != 200

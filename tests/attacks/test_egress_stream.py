@@ -45,15 +45,6 @@ def test_b100_a_token_reaches_the_client_before_the_next_is_sent(
     assert answer.data.index(b"first") < answer.data.index(b"second")
 
 
-def test_b100_a_request_body_is_passed_on_before_it_has_ended(egress: Egress, model: StandIn) -> None:
-    """What is judged is the head: a long prompt is not kept in the egress first."""
-    model.forget()
-    head = post("/v1/messages", b"").replace(b"content-length: 0", b"content-length: 1000")
-    answer = egress.say(head + b"first half", zeros=990, until=b"0\r\n\r\n")
-    assert answer.status == 200
-    assert len(model.requests[-1].body) == 1000
-
-
 def last_answer(egress: Egress) -> dict[str, object]:
     return [fact for fact in egress.log() if fact["event"] == "answer"][-1]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox.egress.allowed import Allowed, TooLong
+from sandbox.egress.allowed import Allowed
+from sandbox.egress.pool import TooLong
 from tests.sandbox.egress.policies import POLICY
 
 

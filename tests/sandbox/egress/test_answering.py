@@ -29,16 +29,17 @@ def cleaned(listener):
 class Broken:
     def feed(self, chunk):
         raise RuntimeError
-failed = []
-passed = answering.stream(Scrubber([b"secret-0123"]), None, failed.append)
-broken = answering.stream(Broken(), None, failed.append)
+failed, yes = [], lambda chunk: True
+passed = answering.stream(Scrubber([b"secret-0123"]), yes, failed.append)
+stopped = answering.stream(Scrubber([]), lambda chunk: False, failed.append)
+broken = answering.stream(Broken(), yes, failed.append)
 print(json.dumps({
     "refused": [unwanted(status) for status in (101, 199, 301, 304, 399)],
     "encoded": [unwanted(200, content_encoding=value) for value in (b"gzip", b"identity, br")],
     "wanted": [unwanted(200), unwanted(429), unwanted(500), unwanted(200, content_encoding=b" Identity ")],
     "git": cleaned("git"), "model": cleaned("model"),
     "passed": [[piece.decode() for piece in passed(chunk)] for chunk in (b"a sec", b"ret-0123", b"b sec", b"", b"")],
-    "broken": broken(b"a secret-0123"), "failed": [type(error).__name__ for error in failed],
+    "stopped": stopped(b"a"), "broken": broken(b"a secret-0123"), "failed": [type(error).__name__ for error in failed],
 }))
 """
 
@@ -64,4 +65,4 @@ def test_a_secret_across_two_chunks_is_masked_and_nothing_is_no_chunk(answered: 
 
 
 def test_a_chunk_that_cannot_be_read_goes_nowhere(answered: Any) -> None:
-    assert (answered["broken"], answered["failed"]) == ([], ["RuntimeError"])
+    assert (answered["stopped"], answered["broken"], answered["failed"]) == ([], [], ["RuntimeError"])
