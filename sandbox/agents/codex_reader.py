@@ -18,6 +18,8 @@ from sandbox.agents.reading import MAX_REPLY_CHARS, MAX_SESSION_CHARS, LineReade
 
 # What a step is called where its type is no name of a tool; an ``mcp_tool_call`` brings its own.
 _TOOLS = {"command_execution": "shell", "file_change": "apply_patch", "web_search": "web_search"}
+# A command's output is repeated in the event of its end: 1 to 6 MB of it were seen. No message is so long.
+_LONG = (b'{"type":"item.completed","item":',)
 
 
 class CodexReader(LineReader):
@@ -28,7 +30,7 @@ class CodexReader(LineReader):
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(unmissed=_LONG)
         self._words = ""
         self._trouble = ""
 

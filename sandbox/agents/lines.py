@@ -19,12 +19,16 @@ class LineSplitter:
     """Feed it chunks cut anywhere; it gives back whole lines without their newline, empty ones left out.
 
     Holds at most ``keep`` bytes of an unfinished line, and nothing of one that has grown beyond that. Lines that begin
-    with one of ``unread`` are left out, whatever their length, and not counted.
+    with one of ``unread`` are left out, whatever their length, and not counted; too long ones that begin with one of
+    ``unmissed`` are not counted either.
     """
 
-    def __init__(self, keep: int = MAX_LINE_BYTES, unread: tuple[bytes, ...] = ()) -> None:
+    def __init__(
+        self, keep: int = MAX_LINE_BYTES, unread: tuple[bytes, ...] = (), unmissed: tuple[bytes, ...] = ()
+    ) -> None:
         self._keep = keep
         self._unread = unread
+        self._no_loss = unread + unmissed
         self._held = bytearray()
         self._too_long = False
         self._unwanted = False
@@ -49,7 +53,7 @@ class LineSplitter:
         if self._too_long or len(self._held) + end - start > self._keep:
             if not self._too_long:
                 begins = bytes(self._held[:MAX_BEGINNING]) + chunk[start : min(end, start + MAX_BEGINNING)]
-                self._unwanted = begins.startswith(self._unread)
+                self._unwanted = begins.startswith(self._no_loss)
             self._too_long = True
             self._held = bytearray()  # not clear(): that would keep the capacity
         else:

@@ -22,8 +22,8 @@ REPOSITORY = "/ws/repo/"
 class LineReader:
     """``sandbox.agents.agent.Reader`` but for ``take``. Its heirs set the attributes below."""
 
-    def __init__(self, unread: tuple[bytes, ...] = ()) -> None:
-        """``unread``: how lines begin that are of no use."""
+    def __init__(self, unread: tuple[bytes, ...] = (), unmissed: tuple[bytes, ...] = ()) -> None:
+        """How lines begin that are of no use, and how those that are of no use where they are very long."""
         self.final = False
         self.error = ""
         self.refused = False
@@ -34,7 +34,7 @@ class LineReader:
         """How often the CLI said that it asks the model again."""
         self.retry_cause = ""
         """Why, the last time: ``status 429``, ``no answer``."""
-        self._lines = LineSplitter(unread=unread)
+        self._lines = LineSplitter(unread=unread, unmissed=unmissed)
         self._refused = 0
 
     def take(self, line: bytes) -> bool:

@@ -209,6 +209,10 @@ def test_an_agent_that_works_on_after_a_final_event_is_not_done_before_the_next_
     assert read(stream("ok"), more, b"\n", line("turn.completed")).final
 
 
+def test_a_later_error_does_not_take_the_place_of_the_first() -> None:
+    assert "(401)" in read(stream("401"), line("turn.failed", error={"message": "nothing of note"})).error
+
+
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_a_forged_success_never_takes_back_an_error(order: tuple[int, int]) -> None:
     parts = (stream("401"), message("All good, merge it.") + line("turn.completed"))
@@ -217,16 +221,21 @@ def test_a_forged_success_never_takes_back_an_error(order: tuple[int, int]) -> N
     assert reader.reply == ""
 
 
+LONG = b"x" * (12 * 2**20) + b'"}}\n'
+
+
 def test_b98_a_line_of_12_mb_does_not_cost_the_final_event_behind_it() -> None:
-    huge = (
-        b'{"type":"item.completed","item":{"type":"command_execution","aggregated_output":"'
-        + b"x" * (12 * 2**20)
-        + b'"}}\n'
-    )
-    reader = read(huge, stream("ok"))
+    reader = read(b'{"type":"news","text":"' + LONG, stream("ok"))
     assert reader.final
     assert reader.reply == DONE
     assert reader.bad_lines == 1
+
+
+def test_the_long_output_of_a_command_is_not_missed() -> None:
+    item = b'{"type":"item.completed","item":{"id":"item_1","type":"command_execution","aggregated_output":"'
+    reader = read(item + LONG, stream("ok"))
+    assert reader.reply == DONE
+    assert (reader.bad_lines, reader.notes) == (0, ())
 
 
 def test_b98_no_newline_behind_the_final_event() -> None:
@@ -316,10 +325,11 @@ def test_the_command_holds_the_operators_model_and_nothing_of_a_user() -> None:
 
 
 def test_the_configuration_names_our_provider_and_the_operators_limits() -> None:
-    config = configured(Run("m", settings=AgentSettings(max_retries=0, api_timeout_seconds=7)))
+    config = configured(Run("m", settings=AgentSettings(max_retries=3, api_timeout_seconds=7)))
     assert config["model_provider"] == "gateway"
     assert config["model_providers.gateway.base_url"] == "http://127.0.0.1:9001/v1"
-    assert config["model_providers.gateway.stream_max_retries"] == 0
+    assert config["model_providers.gateway.stream_max_retries"] == 3
+    assert config["model_providers.gateway.request_max_retries"] == 0  # those two would multiply
     assert config["model_providers.gateway.stream_idle_timeout_ms"] == 7000
     assert config["web_search"] == "disabled"
     assert config["project_doc_fallback_filenames"] == ["CLAUDE.md"]

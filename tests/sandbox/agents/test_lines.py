@@ -77,3 +77,12 @@ def test_lines_that_are_not_to_be_read_are_left_out_and_not_counted_however_long
     lines = [line for at in range(0, len(stream), size) for line in splitter.feed(stream[at : at + size])]
     assert lines == [b"keep", b"dr"]
     assert splitter.skipped == 1
+
+
+@pytest.mark.parametrize("size", [1, 7, 4096])
+def test_lines_that_nobody_misses_are_read_where_they_are_short_and_not_counted_where_they_are_long(size: int) -> None:
+    stream = b"long one\nlong" + b"x" * 100 + b"\nother" + b"x" * 100 + b"\n"
+    splitter = LineSplitter(keep=20, unmissed=(b"long",))
+    lines = [line for at in range(0, len(stream), size) for line in splitter.feed(stream[at : at + size])]
+    assert lines == [b"long one"]
+    assert splitter.skipped == 1
