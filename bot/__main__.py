@@ -12,6 +12,7 @@ from importlib.metadata import version
 
 from bot.bundle import NotARepository
 from bot.config import ConfigError
+from bot.config_agents import AGENT_NAMES
 from bot.store import StoreError
 
 MISTAKE = 2
@@ -35,6 +36,8 @@ def parser() -> argparse.ArgumentParser:
     verbs = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
     serve = verbs.add_parser("serve", help="take webhooks and work (settings: deploy/settings.md)")
     serve.set_defaults(run=command_serve)
+    runner = verbs.add_parser("runner", help="sandboxes behind an HTTP API, without GitHub (deploy/runner.md)")
+    runner.set_defaults(run=command_runner)
     patch = verbs.add_parser("patch", help="print the whole stored patch of a task")
     patch.add_argument("task", metavar="TASK", help="the task's id, as at the end of its comment")
     patch.set_defaults(run=command_patch)
@@ -44,6 +47,7 @@ def parser() -> argparse.ArgumentParser:
     run = verbs.add_parser("run", help="one task in a sandbox without GitHub; the diff on stdout")
     run.add_argument("--repo", required=True, metavar="PATH|URL", help="a repository on this disk, or an https URL")
     run.add_argument("--ref", help="branch or tag, for a URL; the default branch if not given")
+    run.add_argument("--agent", choices=AGENT_NAMES, help="the agent; GOFER_AGENT if not given")
     run.add_argument("--model", help="the model; GOFER_MODEL if not given")
     run.add_argument("prompt", metavar="PROMPT", help="what is to be done; - reads it from standard input")
     run.set_defaults(run=command_run)
@@ -64,7 +68,7 @@ def command_run(arguments: argparse.Namespace) -> int:
 
     piped = arguments.prompt == "-"
     prompt = sys.stdin.buffer.read().decode("utf-8", "surrogateescape") if piped else arguments.prompt
-    return command(repo=arguments.repo, ref=arguments.ref, prompt=prompt, model=arguments.model)
+    return command(repo=arguments.repo, ref=arguments.ref, prompt=prompt, model=arguments.model, agent=arguments.agent)
 
 
 def command_serve(_: argparse.Namespace) -> int:
@@ -73,6 +77,14 @@ def command_serve(_: argparse.Namespace) -> int:
 
     os.umask(0o077)  # prompts and patches of private repositories are in the database
     return leave(serve())
+
+
+def command_runner(_: argparse.Namespace) -> int:
+    """Until SIGTERM or SIGINT."""
+    from bot.serve_runner import serve_runner
+
+    os.umask(0o077)  # prompts and patches of private repositories are in its state
+    return serve_runner()
 
 
 def command_patch(arguments: argparse.Namespace) -> int:

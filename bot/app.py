@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
 
 import aiohttp
 from aiohttp import web
 
 from bot.config import Config, ConfigError
 from bot.github import GitHub, GitHubRefused, GitHubUnavailable, open_session
-from bot.github_http import CALL_TIMEOUT
 from bot.permissions import Served
 from bot.runner import Runner
 from bot.steps.world import Clock, Rules
@@ -169,7 +166,8 @@ class Server:
             served=Served.parse(self._config.served),
             caps=Caps(self._config.max_running, self._config.max_running_per_repository),
             github_url=self._config.github_url,
-            model=self._config.model,
+            model=self._config.task_model,
+            agent=self._config.task_agent,
             limits=self._config.limits,
             command_word=self._config.command_word,
         )
@@ -241,14 +239,10 @@ def _make_state_dir(config: Config) -> None:
 
 
 def _session(config: Config) -> aiohttp.ClientSession:
-    """For GitHub; it trusts the operator's own certificates besides the public ones, where some are named."""
-    pem = config.sandbox_settings().git_host.ca_pem
-    if not pem:
-        return open_session()
-    context = ssl.create_default_context()
+    """For GitHub; it trusts the operator's own certificates besides the public ones, where some are named, and goes
+    through his proxy unless GitHub is said to be private."""
+    host, proxy = config.git_host(), None if config.github_private else config.proxy()
     try:
-        context.load_verify_locations(cadata=pem)
-    except ssl.SSLError as error:
-        raise ConfigError(f"GOFER_GITHUB_CA_FILE: no certificates in it: {error}") from None
-    more: dict[str, Any] = {"connector": aiohttp.TCPConnector(ssl=context)}
-    return aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), timeout=CALL_TIMEOUT, **more)
+        return open_session(ca_pem=host.ca_pem, proxy=proxy)
+    except ValueError as error:
+        raise ConfigError(f"GOFER_GITHUB_CA_FILE or GOFER_PROXY_CA_FILE: {error}") from None

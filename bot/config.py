@@ -1,8 +1,8 @@
 """What the operator decides. The only reader of the environment.
 
-Each field of ``Config`` is one variable: ``GOFER_`` and the field's name in capitals. A secret may come from a file
-instead (``GOFER_PRIVATE_KEY_FILE``). Strict: a name that is not known, a value that does not fit, a secret that is a
-placeholder are errors in words, all told at once, and never with a secret's value in them.
+Each field of ``Config`` and ``RunnerConfig`` is one variable: ``GOFER_`` and the field's name in capitals. A secret
+may come from a file instead (``GOFER_PRIVATE_KEY_FILE``). Strict: a name that is not known, a value that does not fit,
+a secret that is a placeholder are errors in words, all told at once, and never with a secret's value in them.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from pydantic import SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 
 from bot import config_checks as check
-from bot.config_values import Config, ConfigError, Places, SandboxConfig
+from bot.config_values import Config, ConfigError, Places, RunnerConfig, SandboxConfig
 from bot.config_words import words
 
 __all__ = [
     "Config",
     "ConfigError",
     "Places",
+    "RunnerConfig",
     "SandboxConfig",
     "anthropic_key",
     "for_run",
+    "for_runner",
     "from_environment",
     "read",
     "settings",
@@ -38,7 +40,9 @@ BUILD_OPTIONS = frozenset({"GOFER_BUILD_CA", "GOFER_DEBIAN_IMAGE", "GOFER_DEBIAN
 
 Kind = TypeVar("Kind", bound=Places)
 
-SECRETS = tuple(name for name, field in Config.model_fields.items() if "SecretStr" in str(field.annotation))
+FIELDS = Config.model_fields | RunnerConfig.model_fields
+"""Of all commands."""
+SECRETS = tuple(name for name, field in FIELDS.items() if "SecretStr" in str(field.annotation))
 
 
 def anthropic_key(environment: Mapping[str, str] | None = None) -> SecretStr:
@@ -52,7 +56,7 @@ def anthropic_key(environment: Mapping[str, str] | None = None) -> SecretStr:
 def settings() -> list[tuple[str, str, str]]:
     """Every variable: name, default (empty: it must be given), meaning. deploy/settings.md is held equal to it."""
     rows = []
-    for name, field in sorted(Config.model_fields.items(), key=lambda item: not item[1].is_required()):
+    for name, field in sorted(FIELDS.items(), key=lambda item: not item[1].is_required()):
         default = "" if field.is_required() else _shown(field.default)
         rows.append((variable(name), default, field.description or ""))
         if name in SECRETS:
@@ -67,6 +71,11 @@ def variable(field: str) -> str:
 def from_environment(environment: Mapping[str, str] | None = None) -> Config:
     """Everything, for ``gofer serve``. Raises ``ConfigError`` with every mistake in it."""
     return read(Config, environment)
+
+
+def for_runner(environment: Mapping[str, str] | None = None) -> RunnerConfig:
+    """What ``gofer runner`` needs. Raises ``ConfigError``."""
+    return read(RunnerConfig, environment)
 
 
 def for_run(environment: Mapping[str, str] | None = None) -> SandboxConfig:
@@ -106,7 +115,7 @@ def read(kind: type[Kind], environment: Mapping[str, str] | None = None) -> Kind
     try:
         config = kind(**{name: value for name, value in values.items() if name in kind.model_fields})
     except ValidationError as error:
-        lines = (_mistake(item, kind) for item in error.errors())
+        lines = [line for item in error.errors() for line in _mistake(item, kind).splitlines()]
         mistakes += [line for line in lines if not line.startswith(tuple(told))]
     if mistakes or config is None:
         raise ConfigError("\n".join(mistakes))
@@ -116,7 +125,7 @@ def read(kind: type[Kind], environment: Mapping[str, str] | None = None) -> Kind
 def _take(name: str, value: str) -> tuple[str, str]:
     """The field that a variable sets, and with what."""
     field = name.removeprefix(PREFIX).lower()
-    if field in Config.model_fields:
+    if field in FIELDS:
         return field, value
     stem = field.removesuffix(FILE_SUFFIX.lower())
     if stem in SECRETS:

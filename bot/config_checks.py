@@ -13,6 +13,8 @@ from pydantic import SecretStr
 
 from bot.permissions import Served
 
+# Docker's own name for the machine that it runs on: resolved in the egress container where a setting names it.
+DOCKER_HOST_NAME = "host.docker.internal"
 # Characters. GitHub's own manifest flow makes longer ones; shorter ones can be guessed offline from one delivery.
 MIN_WEBHOOK_SECRET = 32
 # Different characters. Less is one key held down, or a word repeated until it was long enough.
@@ -92,6 +94,16 @@ def listen_address(value: object) -> str:
     if not host or bare_ipv6 or not re.fullmatch(r"\d{1,5}", port, re.ASCII) or int(port) > 65_535:
         raise ValueError("it must be HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080")
     return text
+
+
+def runner_address(value: object) -> str:
+    """As ``listen_address``, or the absolute path of a Unix socket."""
+    text = str(value)
+    if text.startswith("unix:"):
+        if not re.fullmatch(r"unix:///[^\0]+", text):
+            raise ValueError("a socket is given as unix:///PATH")
+        return text
+    return listen_address(text)
 
 
 def read_secret_file(name: str, path: str) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import aiohttp
 from yarl import URL
+
+from sandbox import Proxy
 
 # GitHub ends a request of its own after 10 s; twice that is a lost connection. aiohttp's default would be 300 s.
 CALL_TIMEOUT = aiohttp.ClientTimeout(total=20.0, sock_connect=5.0)
@@ -27,12 +30,34 @@ class NoAnswer(Exception):
     """No whole answer came. The request may have arrived all the same."""
 
 
-def open_session(*, trust_env: bool = False) -> aiohttp.ClientSession:
+def open_session(*, trust_env: bool = False, ca_pem: str = "", proxy: Proxy | None = None) -> aiohttp.ClientSession:
     """A session for the client. ``trust_env`` lets the proxy variables of the environment count; off by default.
 
-    Call it in a running loop, and close it when done. No cookies are kept.
+    ``ca_pem`` is trusted besides the public certificates; through ``proxy`` everything goes, and its own certificates
+    are trusted too. Call it in a running loop, and close it when done. No cookies are kept. Raises ``ValueError`` for
+    certificates that are none.
     """
-    return aiohttp.ClientSession(trust_env=trust_env, cookie_jar=aiohttp.DummyCookieJar(), timeout=CALL_TIMEOUT)
+    user = aiohttp.BasicAuth(proxy.user, proxy.password.get_secret_value()) if proxy and proxy.user else None
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(ssl=_trust(ca_pem + "\n" + (proxy.ca_pem if proxy else ""))),
+        trust_env=trust_env,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        timeout=CALL_TIMEOUT,
+        proxy=proxy.url if proxy else None,
+        proxy_auth=user,
+    )
+
+
+def _trust(pem: str) -> ssl.SSLContext | bool:
+    """The public certificates, and these."""
+    if not pem.strip():
+        return True
+    context = ssl.create_default_context()
+    try:
+        context.load_verify_locations(cadata=pem)
+    except ssl.SSLError as error:
+        raise ValueError(f"no certificates that can be used: {error.reason or error}") from None
+    return context
 
 
 async def exchange(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from bot.tasks import Ending, Request
-from sandbox import Job, Limits, Outcome, Reason, Source, State
+from sandbox import AgentName, Job, Limits, Outcome, Reason, Source, State
 
 # A sandbox's name starts with a letter, so that nobody takes it for a container's id.
 NAME_PREFIX = "t"
@@ -22,10 +22,23 @@ def names_a_task(name: str) -> bool:
     return _TASK_NAME.fullmatch(name) is not None
 
 
-def job_for(task_id: str, request: Request, *, github_url: str, model: str, limits: Limits) -> Job:
-    """What the sandbox is asked to do: the default branch of the request's repository, and the asker's text."""
+def job_for(
+    task_id: str,
+    request: Request,
+    *,
+    github_url: str,
+    model: str | None,
+    limits: Limits,
+    agent: AgentName | None = None,
+) -> Job:
+    """What the sandbox is asked to do: the default branch of the request's repository, and the asker's text.
+
+    Without ``agent`` it stays open which one works: a runner elsewhere takes its own default.
+    """
     repository = request.repository
+    chosen = {} if agent is None else {"agent": agent}
     return Job(
+        **chosen,
         name=sandbox_name(task_id),
         model=model,
         prompt=request.command.prompt,

@@ -21,6 +21,7 @@ from bot.run_words import Say, printable, stderr_teller, summary, working
 from bot.verdict_words import counted
 from sandbox import (
     MAX_PROMPT_BYTES,
+    AgentName,
     Handle,
     Job,
     Outcome,
@@ -72,14 +73,22 @@ def exit_status(outcome: Outcome) -> int:
 
 
 async def run(
-    sandbox: Sandbox, settings: Settings, *, prompt: str, source: Source, model: str | None, say: Say
+    sandbox: Sandbox,
+    settings: Settings,
+    *,
+    prompt: str,
+    source: Source,
+    model: str | None,
+    say: Say,
+    agent: AgentName | None = None,
 ) -> Outcome:
     """One task from nothing to its outcome. The sandbox is removed whatever happens, an interrupt included.
 
     Raises ``asyncio.CancelledError`` where a signal came while the agent did not run.
     """
     name = f"run-{secrets.token_hex(6)}"
-    job = Job(name=name, model=model, prompt=prompt, source=source, limits=settings.limits)
+    chosen = {} if agent is None else {"agent": agent}
+    job = Job(**chosen, name=name, model=model, prompt=prompt, source=source, limits=settings.limits)
     handle, task = Handle(name=name), asyncio.current_task()
     if task is None:
         raise RuntimeError("run must be awaited in a task: an interrupt cancels it")
@@ -138,7 +147,14 @@ async def _cancel_when(cancelled: asyncio.Event, sandbox: Sandbox, handle: Handl
 
 
 async def main(
-    sandbox: Sandbox, settings: Settings, *, repo: str, ref: str | None, prompt: str, model: str | None
+    sandbox: Sandbox,
+    settings: Settings,
+    *,
+    repo: str,
+    ref: str | None,
+    prompt: str,
+    model: str | None,
+    agent: AgentName | None = None,
 ) -> int:
     """The whole command after its settings are read. Returns the exit status."""
     say = stderr_teller()
@@ -147,7 +163,7 @@ async def main(
         say(f"warning: the agent starts from HEAD and does not see {counted(len(left_out), 'uncommitted path')}")
     await tidy(sandbox, settings, say)
     try:
-        outcome = await run(sandbox, settings, prompt=prompt, source=source, model=model, say=say)
+        outcome = await run(sandbox, settings, prompt=prompt, source=source, model=model, say=say, agent=agent)
     except PrepareFailed as failed:
         say(f"could not start: {printable(str(failed))}")
         return FAILED
@@ -178,10 +194,26 @@ def _print_patch(patch: bytes, rescue: Path, say: Say) -> bool:
     return True
 
 
-def command(*, repo: str, ref: str | None, prompt: str, model: str | None) -> int:
+def with_choice(settings: Settings, agent: AgentName | None, model: str | None) -> Settings:
+    """Whoever types the command is the operator: the model that he names is offered. Raises ``ConfigError`` for an
+    agent that has no settings."""
+    name = agent or settings.default_agent
+    known = settings.for_agent(name)
+    if known is None:
+        raise ConfigError(f"--agent {name}: it is not in GOFER_AGENTS")
+    if model is None or model in {known.model, *known.models}:
+        return settings
+    offered = known.model_copy(update={"models": (*known.models, model)})
+    return settings.model_copy(update={"agents": {**settings.agents, name: offered}})
+
+
+def command(*, repo: str, ref: str | None, prompt: str, model: str | None, agent: AgentName | None = None) -> int:
     """``gofer run`` from the environment's settings. Raises ``ConfigError`` and ``NotARepository`` for mistakes."""
     config = for_run()
+    agent = agent or config.task_agent
     settings = config.sandbox_settings()
+    if not config.is_remote:
+        settings = with_choice(settings, agent, model)
     _check(prompt)
     try:
         settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -195,7 +227,7 @@ def command(*, repo: str, ref: str | None, prompt: str, model: str | None) -> in
         except ValueError as error:
             raise ConfigError(f"GOFER_SANDBOX: {error}") from None
         try:
-            return await main(sandbox, settings, repo=repo, ref=ref, prompt=prompt, model=model)
+            return await main(sandbox, settings, repo=repo, ref=ref, prompt=prompt, model=model, agent=agent)
         finally:
             await sandbox.close()
 

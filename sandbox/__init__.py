@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from sandbox import gateways
+from sandbox import gateways, presets
 from sandbox.background import spawn
 from sandbox.job import (
     MAX_PROMPT_BYTES,
@@ -85,11 +85,14 @@ __all__ = [
     "Unreachable",
     "Usage",
     "Workspaces",
+    "check_pairing",
     "check_sandbox_url",
+    "default_model",
     "gateways",
     "handle_for",
     "host_address",
     "open_sandbox",
+    "presets",
     "serve_api",
     "spawn",
     "uninstall",
@@ -230,6 +233,20 @@ async def open_sandbox(url: str, settings: Settings) -> Sandbox:
     from sandbox.client import open_client
 
     return await open_client(url, settings)
+
+
+def default_model(agent: AgentName) -> str:
+    """The model of an agent for which the operator names none."""
+    from sandbox.agents import AGENTS
+
+    return AGENTS[agent].default_model
+
+
+def check_pairing(agent: AgentName, gateway: Gateway) -> None:
+    """Raises ``ValueError`` with a sentence where an agent and a gateway do not speak the same."""
+    from sandbox.agents import AGENTS
+
+    gateways.pairing(AGENTS[agent], gateway)
 
 
 def check_sandbox_url(url: str) -> None:

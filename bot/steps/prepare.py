@@ -37,7 +37,14 @@ async def prepare(world: World, task: Task) -> Task:
     if task.task_id in world.cancelled or task.cancel_requested:
         return await _failed(world, task, Reason.CANCELLED, "")
     rules = world.rules
-    job = jobs.job_for(task.task_id, task.request, github_url=rules.github_url, model=rules.model, limits=rules.limits)
+    job = jobs.job_for(
+        task.task_id,
+        task.request,
+        github_url=rules.github_url,
+        model=rules.model,
+        limits=rules.limits,
+        agent=rules.agent,
+    )
     where = where_of(task)
     try:
         token = await world.github.fetch_token(where)

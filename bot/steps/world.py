@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from bot.github import GitHub, RepositoryRef
 from bot.permissions import Served
 from bot.store import Caps, Store, Task
-from sandbox import Limits, Sandbox
+from sandbox import AgentName, Limits, Sandbox
 
 
 class Clock(Protocol):
@@ -28,7 +28,8 @@ class Rules:
     served: Served
     caps: Caps
     github_url: str = "https://github.com"
-    model: str = ""
+    model: str | None = None
+    agent: AgentName | None = None
     limits: Limits = field(default_factory=Limits)
     command_word: str = "/agent"
 

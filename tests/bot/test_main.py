@@ -84,14 +84,13 @@ async def test_serve_that_finds_a_mistake_later_says_so_in_one_line(tmp_path: Pa
         GOFER_SERVED="octo",
         GOFER_MODEL_KEY="k",
         GOFER_STATE_DIR=str(tmp_path),
-        GOFER_LISTEN="127.0.0.1:0",
-        GOFER_SANDBOX="cloud:",
+        GOFER_LISTEN="192.0.2.1:1",
         GOFER_LOG_LEVEL="WARNING",
         GOFER_GITHUB_URL="https://127.0.0.1:9",
     )
     assert done.returncode == 2
     assert done.stderr.decode().splitlines()[-1].startswith("gofer: ")
-    assert b"cloud:" in done.stderr
+    assert b"cannot listen on 192.0.2.1:1" in done.stderr
     assert (tmp_path / "gofer.db").stat().st_mode & 0o077 == 0
     assert b"Traceback" not in done.stderr
 
