@@ -8,10 +8,11 @@ test says what people do (``comment``, ``add_issue``), scripts what fails (``fai
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,14 +23,17 @@ from pydantic import SecretStr
 
 from bot.demo.github_access import World
 from bot.demo.github_auth import new_key
-from bot.demo.github_contents import Contents
+from bot.demo.github_events import Events
 from bot.demo.github_failures import Failure
 from bot.demo.github_git import File
 from bot.demo.github_hooks import Hook
 from bot.demo.github_log import Delivery, Exchange
+from bot.demo.github_people import People
+from bot.demo.github_pull_shapes import PullShapes
 from bot.demo.github_server import Server
 from bot.demo.github_shapes import Shapes
-from bot.demo.github_state import App, Comment, Installation, Issue, Repository
+from bot.demo.github_state import App, Comment, Installation, Issue, Repository, User
+from bot.demo.github_work_state import Pull, ReviewComment, Sent
 from sandbox import spawn
 
 __all__ = ["Comment", "Delivery", "Exchange", "Failure", "File", "Installation", "Issue", "LocalGitHub", "Repository"]
@@ -45,7 +49,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class LocalGitHub(Contents):
+class LocalGitHub(People):
     """What people do there, and the server before it. ``log`` and ``deliveries`` are in order and never shortened.
 
     ``api_prefix`` makes it look like GitHub Enterprise Server (``/api/v3``). ``key`` is the App's pair (``new_key``)
@@ -74,7 +78,7 @@ class LocalGitHub(Contents):
         self.failures: list[Failure] = []
         self._changed = asyncio.Event()
         self._stopping = asyncio.Event()
-        self._sending: set[asyncio.Task[Delivery | None]] = set()
+        self._sending: set[asyncio.Task[None]] = set()
         self._hook: Hook | None = None
         self._runner: web.AppRunner | None = None
         self._world: World | None = None
@@ -106,7 +110,23 @@ class LocalGitHub(Contents):
         self.url = f"http://{host}:{bound}{self._api_prefix}"
         self.git_url = f"http://{public_host or host}:{bound}"
         shapes = Shapes(self.url, self.git_url)
-        self._world = World(self.state, self.app, shapes, self.url, self._clock, self._commented)
+        pulls = PullShapes(shapes)
+        self._events = Events(shapes, pulls, self.app)
+        self._world = World(
+            self.state,
+            self.app,
+            shapes,
+            self.url,
+            self._clock,
+            self._commented,
+            pulls,
+            pushed=self._pushed,
+            opened=self._opened,
+            pull_changed=self._pull_changed,
+            reviewed=self._reviewed,
+            labelled=self._labelled,
+            again=self._again,
+        )
         self._server = Server(
             self._world,
             public_key=self._public_key,
@@ -155,7 +175,8 @@ class LocalGitHub(Contents):
     async def edit(self, repository: Repository, issue: Issue, comment: Comment, body: str) -> None:
         """Its author changes a comment."""
         comment.history.append(body)
-        comment.body, comment.updated_at = body, self._clock()
+        comment.body = body
+        comment.updated_at = comment.edited_at = self._clock()
         await self._deliver_comment("edited", repository, issue, comment)
 
     async def delete(self, repository: Repository, issue: Issue, comment: Comment) -> None:
@@ -174,40 +195,97 @@ class LocalGitHub(Contents):
         """Send a signed webhook; None where no URL is set."""
         if self._hook is None:
             return None
-        return self._delivered(await self._hook.send(event, payload, delivery_id))
+        return self._delivered(await self._hook.send(event, payload, delivery_id), payload)
 
     async def redeliver(self, delivery: Delivery) -> Delivery | None:
         """Send the same bytes under the same id again, as the button at GitHub does."""
         if self._hook is None:
             return None
-        return self._delivered(await self._hook.resend(delivery.event, delivery.action, delivery.body, delivery.id))
+        again = await self._hook.resend(delivery.event, delivery.action, delivery.body, delivery.id)
+        return self._delivered(again, json.loads(delivery.body), redelivery=True)
 
     def comment_payload(self, action: str, repository: Repository, issue: Issue, comment: Comment) -> dict[str, Any]:
         """The ``issue_comment`` webhook for this comment."""
         world = self._started()
-        payload = world.shapes.comment_event(action, repository, issue, comment, self.app)
+        return self._for(repository, world.shapes.comment_event(action, repository, issue, comment, self.app))
+
+    def _for(self, repository: Repository, payload: dict[str, Any]) -> dict[str, Any]:
+        """With the installation that it is delivered for."""
         if (installation := self.state.installation_of(repository)) is not None:
             payload["installation"] = {"id": installation.id, "node_id": "MDIzOkludGVncmF0aW9uSW5zdGFsbGF0aW9uMQ=="}
         return payload
 
+    async def _tell(self, event: str, repository: Repository, payload: dict[str, Any]) -> Delivery | None:
+        self._notify()
+        if self.state.installation_of(repository) is None or event not in self.app.events:
+            return None
+        return await self.deliver(event, self._for(repository, payload))
+
+    async def _tell_installation(self, event: str, installation: Installation, payload: dict[str, Any]) -> None:
+        self._notify()
+        await self.deliver(event, payload)
+
     async def _deliver_comment(
         self, action: str, repository: Repository, issue: Issue, comment: Comment
     ) -> Delivery | None:
-        self._notify()
-        if self.state.installation_of(repository) is None:
-            return None
-        return await self.deliver("issue_comment", self.comment_payload(action, repository, issue, comment))
+        payload = self.comment_payload(action, repository, issue, comment)
+        return await self._tell("issue_comment", repository, payload)
 
-    def _commented(self, action: str, repository: Repository, issue: Issue, comment: Comment) -> None:
-        """The App hears of its own comments too, as from GitHub. Sent beside the answer."""
+    # What the App does comes back to it as a webhook, as from GitHub: sent beside the answer.
+
+    def _beside(self, telling: Coroutine[Any, Any, object]) -> None:
         if self._hook is None or self._stopping.is_set():
+            telling.close()
             return
-        task = spawn(self._deliver_comment(action, repository, issue, comment), name="github-webhook")
+
+        async def tell() -> None:
+            await telling
+
+        task = spawn(tell(), name="github-webhook")
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)
 
-    def _delivered(self, delivery: Delivery) -> Delivery:
+    def _commented(self, action: str, repository: Repository, issue: Issue, comment: Comment) -> None:
+        self._beside(self._deliver_comment(action, repository, issue, comment))
+
+    def _pushed(self, repository: Repository, branch: str, user: User) -> None:
+        for issue in repository.issues.values():
+            pull = issue.pull
+            if pull and not issue.closed and (pull.head_repository, pull.head_ref) == (repository, branch):
+                self._beside(self.moved(repository, issue, user))
+
+    def _opened(self, repository: Repository, user: User, title: str, body: str, pull: Pull) -> Issue:
+        issue = self.opened(repository, user, title, body, pull)
+        self._pull_changed(repository, issue, "opened", user)
+        return issue
+
+    def _pull_changed(self, repository: Repository, issue: Issue, action: str, user: User) -> None:
+        self._beside(self._pull_event(action, repository, issue, user))
+
+    def _reviewed(self, repository: Repository, issue: Issue, comment: ReviewComment) -> None:
+        self._beside(self._comment_event("created", repository, issue, comment))
+
+    def _labelled(self, repository: Repository, issue: Issue, action: str, name: str, user: User) -> None:
+        event, payload = self._events.labelled(action, repository, issue, name, user)
+        self._beside(self._tell(event, repository, payload))
+
+    def _again(self, sent: Sent) -> None:
+        async def resend() -> None:
+            if self._hook is not None:
+                delivery = await self._hook.resend(sent.event, sent.action, sent.body, sent.guid)
+                self._delivered(delivery, json.loads(sent.body), redelivery=True)
+
+        self._beside(resend())
+
+    def _delivered(self, delivery: Delivery, payload: dict[str, Any], *, redelivery: bool = False) -> Delivery:
         self.deliveries.append(delivery)
+        self.state.sent.append(
+            Sent(
+                self.state.next_id(), delivery.id, delivery.event, delivery.action, delivery.body, self._clock(),
+                delivery.status, (payload.get("installation") or {}).get("id"),
+                (payload.get("repository") or {}).get("id"), redelivery,
+            )
+        )  # fmt: skip
         self._notify()
         return delivery
 

@@ -7,10 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from bot.demo.github_auth import Caller, Refusal, grants
+from bot.demo.github_pull_shapes import PullShapes
 from bot.demo.github_shapes import Shapes
-from bot.demo.github_state import App, Comment, Issue, Repository, State, Token
+from bot.demo.github_state import App, Comment, Issue, Repository, State, Token, User
+from bot.demo.github_work_state import Pull, ReviewComment, Sent
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,9 @@ class Answered:
 
 @dataclass
 class World:
-    """What the operations work on. ``commented`` is told of each comment made or edited: (action, where, what)."""
+    """What the operations work on. The callables are told of what the App does, so that it hears of it like anybody:
+    a comment, a push to a branch, a pull request opened or changed, a review comment, a label, a delivery sent again.
+    """
 
     state: State
     app: App
@@ -44,6 +49,13 @@ class World:
     api: str
     now: Callable[[], datetime]
     commented: Callable[[str, Repository, Issue, Comment], None]
+    pulls: PullShapes
+    pushed: Callable[[Repository, str, User], None]
+    opened: Callable[[Repository, User, str, str, Pull], Issue]
+    pull_changed: Callable[[Repository, Issue, str, User], None]
+    reviewed: Callable[[Repository, Issue, ReviewComment], None]
+    labelled: Callable[[Repository, Issue, str, str, User], None]
+    again: Callable[[Sent], None]
 
 
 def as_app(asked: Asked) -> None:
@@ -142,3 +154,19 @@ def number(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,18}", text):
         raise Refusal(404, "Not Found")
     return int(text)
+
+
+PER_PAGE = 30
+MAX_PER_PAGE = 100
+
+
+def paged(world: World, asked: Asked, found: list[Any]) -> Answered:
+    """The page that was asked for, with a link to the next one."""
+    per_page = min(number(asked.query.get("per_page", str(PER_PAGE))), MAX_PER_PAGE)
+    page = max(number(asked.query.get("page", "1")), 1)
+    headers = {}
+    if len(found) > page * per_page:
+        kept = {name: value for name, value in asked.query.items() if name not in {"page", "per_page"}}
+        query = urlencode({**kept, "per_page": per_page, "page": page + 1})
+        headers["Link"] = f'<{world.api}{asked.path}?{query}>; rel="next"'
+    return Answered(200, found[(page - 1) * per_page : page * per_page], headers)

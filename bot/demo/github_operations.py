@@ -6,15 +6,13 @@ import secrets
 from datetime import timedelta
 from typing import Any
 
-from bot.demo.github_access import Answered, Asked, World, as_app, number, reach, reach_comment, reach_issue
+from bot.demo.github_access import Answered, Asked, World, as_app, number, paged, reach, reach_comment, reach_issue
 from bot.demo.github_auth import Refusal
 from bot.demo.github_shapes import REACTIONS, stamp
 from bot.demo.github_state import Comment, Reaction, Token, role_of
 
 TOKEN_LIFE = timedelta(hours=1)
 MAX_COMMENT_CHARACTERS = 65_536
-PER_PAGE = 30
-MAX_PER_PAGE = 100
 
 # The App itself.
 
@@ -105,14 +103,7 @@ def list_comments(world: World, asked: Asked) -> Answered:
     repository, issue = reach_issue(world, asked, "read")
     since = asked.query.get("since", "")
     found = [comment for comment in issue.comments if stamp(comment.updated_at) >= since]
-    per_page = min(number(asked.query.get("per_page", str(PER_PAGE))), MAX_PER_PAGE)
-    page = max(number(asked.query.get("page", "1")), 1)
-    shown = found[(page - 1) * per_page : page * per_page]
-    headers = {}
-    if len(found) > page * per_page:
-        url = f"{world.api}{asked.path}?per_page={per_page}&page={page + 1}"
-        headers["Link"] = f'<{url}>; rel="next"'
-    return Answered(200, [world.shapes.comment(repository, issue, c, world.app) for c in shown], headers)
+    return paged(world, asked, [world.shapes.comment(repository, issue, c, world.app) for c in found])
 
 
 def create_comment(world: World, asked: Asked) -> Answered:
@@ -138,7 +129,7 @@ def update_comment(world: World, asked: Asked) -> Answered:
     repository, issue, comment = reach_comment(world, asked, "write")
     comment.body = comment_body(asked)
     comment.history.append(comment.body)
-    comment.updated_at = world.now()
+    comment.updated_at = comment.edited_at = world.now()
     world.commented("edited", repository, issue, comment)
     return Answered(200, world.shapes.comment(repository, issue, comment, world.app))
 
@@ -152,17 +143,22 @@ def delete_comment(world: World, asked: Asked) -> Answered:
 def react(world: World, asked: Asked) -> Answered:
     """201 the first time, 200 with the same reaction ever after."""
     _, _, comment = reach_comment(world, asked, "write")
+    return react_to(world, asked, comment.reactions)
+
+
+def react_to(world: World, asked: Asked, reactions: list[Reaction]) -> Answered:
+    """The same for a comment of any kind."""
     content = asked.body.get("content") if isinstance(asked.body, dict) else None
     if content not in REACTIONS:
         raise Refusal(
             422, "Validation Failed", errors=[{"resource": "Reaction", "code": "invalid", "field": "content"}]
         )
     user = world.app.user
-    for reaction in comment.reactions:
+    for reaction in reactions:
         if (reaction.content, reaction.user) == (content, user):
             return Answered(200, world.shapes.reaction(reaction))
     made = Reaction(world.state.next_id(), content, user, world.now())
-    comment.reactions.append(made)
+    reactions.append(made)
     return Answered(201, world.shapes.reaction(made))
 
 

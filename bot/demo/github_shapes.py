@@ -31,6 +31,14 @@ class Shapes:
         self._api = api
         self._web = web
 
+    @property
+    def api(self) -> str:
+        return self._api
+
+    @property
+    def web(self) -> str:
+        return self._web
+
     def user(self, user: User) -> Json:
         url = f"{self._api}/users/{user.login.replace('[', '%5B').replace(']', '%5D')}"
         return {
@@ -175,7 +183,7 @@ class Shapes:
         }
         if issue.is_pull_request:
             page = self._issue_page(repository, issue)
-            shape["draft"] = False
+            shape["draft"] = issue.pull is not None and issue.pull.draft
             shape["pull_request"] = {
                 "url": f"{self._repository_url(repository)}/pulls/{issue.number}",
                 "html_url": page,

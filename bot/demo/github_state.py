@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from bot.demo.github_work_state import CheckRun, Pull, Sent
+
 # Of the size that GitHub's ids have today: above 2**31, so that a 32-bit column or field would be noticed.
 FIRST_ID = 3_000_000_001
 
@@ -43,6 +45,9 @@ class Comment:
     created_at: datetime
     updated_at: datetime
     by_app: bool = False
+    minimised: str = ""
+    """GitHub's word for why it is hidden; empty: it is not."""
+    edited_at: datetime | None = None
     reactions: list[Reaction] = field(default_factory=list)
     history: list[str] = field(default_factory=list)
 
@@ -61,9 +66,13 @@ class Issue:
     locked: bool = False
     closed: bool = False
     deleted: bool = False
+    edited_at: datetime | None = None
     moved_to: str = ""
     """The API URL that a transferred issue answers with."""
     comments: list[Comment] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    pull: Pull | None = None
+    """Branches and reviews of a pull request; None also where only its conversation is played."""
 
 
 @dataclass(eq=False)
@@ -82,6 +91,11 @@ class Repository:
     """By login in lower case; a word that is not one of ``LEVELS`` is a custom role based on write."""
     issues: dict[int, Issue] = field(default_factory=dict)
     former: set[str] = field(default_factory=set)
+    protected: set[str] = field(default_factory=set)
+    """Branches that only pull requests may change."""
+    drafts: bool = True
+    """Whether draft pull requests are on (private repositories of some plans have none)."""
+    checks: list[CheckRun] = field(default_factory=list)
 
     @property
     def full_name(self) -> str:
@@ -141,6 +155,10 @@ class State:
         self.repositories: dict[int, Repository] = {}
         self.installations: dict[int, Installation] = {}
         self.tokens: dict[str, Token] = {}
+        self.verified: set[str] = set()
+        """Commits that GitHub has signed."""
+        self.sent: list[Sent] = []
+        """The App's deliveries."""
 
     def next_id(self) -> int:
         return next(self._ids)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import graphql
 from jsonschema import Draft202012Validator, FormatChecker
 
 from bot.demo.github_log import Exchange
@@ -34,6 +35,9 @@ def problems_of(exchange: Exchange) -> Iterator[str]:
     """What is wrong with one exchange, in words."""
     if exchange.operation.startswith("git/"):
         return
+    if exchange.operation == "graphql":
+        yield from graphql_problems(exchange)
+        return
     found = find(exchange.method, exchange.path)
     if found is None:
         yield "GitHub has no such operation (or tests/openapi/github.json lacks it)"
@@ -42,6 +46,20 @@ def problems_of(exchange: Exchange) -> Iterator[str]:
     yield from request_problems(operation, values, exchange)
     if not exchange.scripted and exchange.status is not None:
         yield from answer_problems(operation, exchange)
+
+
+def graphql_problems(exchange: Exchange) -> Iterator[str]:
+    """GitHub answers a document that it does not understand with status 200 and errors."""
+    asked = json.loads(exchange.request_body)
+    if set(asked) - {"query", "variables"}:
+        yield f"unknown fields of a GraphQL request: {', '.join(sorted(asked))}"
+    yield from (error.message for error in graphql.validate(graphql_schema(), graphql.parse(asked["query"])))
+
+
+@cache
+def graphql_schema() -> graphql.GraphQLSchema:
+    """The cut of GitHub's own."""
+    return graphql.build_schema((DESCRIPTION.parent / "github.graphql").read_text())
 
 
 def request_problems(operation: Json, values: dict[str, str], exchange: Exchange) -> Iterator[str]:
