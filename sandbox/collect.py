@@ -15,8 +15,11 @@ from sandbox.egress import report
 from sandbox.engine import STDERR, STDOUT, Look
 from sandbox.extraction import changes
 from sandbox.job import Changes, Job, Outcome, Reason, State
+from sandbox.link import model_of
+from sandbox.metered import differences, metered
+from sandbox.prices import estimated, price
 from sandbox.state import Killed
-from sandbox.verdict import STDERR_CHARACTERS, Facts, judge
+from sandbox.verdict import STDERR_CHARACTERS, Facts, Kill, judge, over
 
 STDERR_BYTES = 4 * STDERR_CHARACTERS  # UTF-8 takes up to four bytes a character
 JOURNAL_MEMORY_BYTES = 1 << 20  # an egress journal larger than this goes through a file
@@ -46,6 +49,7 @@ async def collect(context: Context, job: Job, look: Look | None, killed: Killed 
     if heard.reader.final and not heard.reader.error and journal.model_answers == 0:
         journal = await _late_answer(context, job.name, journal)
     taken = await changes(context, job.name, workspace, job.limits)
+    noted = await context.disk.run(context.state(job.name).task().notes)
     verdict = judge(
         Facts(
             kill=killed.reason if killed else None,
@@ -61,22 +65,41 @@ async def collect(context: Context, job: Job, look: Look | None, killed: Killed 
             changed=_changed(taken.changes),
             stderr=heard.stderr,
             model_answers=journal.model_answers,
+            over=_over(journal, killed),
             wall_seconds=job.limits.wall_seconds,
         )
     )
+    model = model_of(context.settings, job)
+    wire = metered(journal, price(model))
     return Outcome(
         state=verdict.state,
         reason=verdict.reason,
         error=verdict.error,
         reply=heard.reader.reply,
         exit_code=look.exit_code if look else None,
-        usage=heard.reader.usage,
+        usage=estimated(heard.reader.usage, model),
+        metered=wire,
         changes=taken.changes,
         blocked=journal.blocked,
         model_requests=journal.model_answers,
         duration_seconds=_duration(look),
-        notes=(*verdict.notes, *heard.reader.notes, *taken.notes),
+        notes=(
+            *verdict.notes,
+            *noted,
+            *heard.reader.notes,
+            *taken.notes,
+            *differences(heard.reader.usage, wire, journal),
+        ),
     )
+
+
+def _over(journal: report.Report, killed: Killed | None) -> tuple[Reason, str] | None:
+    """The bound of the budget that was reached: as the journal has it, or as it was when we killed for it."""
+    if journal.breach is not None:
+        return over(journal.breach)
+    if killed is not None and killed.reason in (Kill.BUDGET, Kill.LOOP):
+        return Reason(killed.reason.value), killed.words
+    return None
 
 
 def _changed(changes: Changes | None) -> bool | None:

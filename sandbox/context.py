@@ -19,6 +19,7 @@ from sandbox.engines.threads import Threads
 from sandbox.kept import Kept
 from sandbox.settings import Settings
 from sandbox.state import SandboxState, StateDir
+from sandbox.turns import Turns
 
 DISK_THREADS = 2  # small files with fsync; a slow disk must not hold up the event loop
 TIDY_SECONDS = 2.0  # the bot ends within five seconds of SIGTERM; what is left then is found by its label
@@ -39,6 +40,8 @@ class Context:
     clock: Callable[[], float] = time.time
     tidying: set[asyncio.Task[None]] = field(default_factory=set)
     kept: Kept = field(default_factory=Kept)
+    setups: Turns = field(default_factory=Turns)
+    """Of those who want the same dependencies."""
 
     def names(self, sandbox: str) -> Names:
         return Names(self.settings.instance, sandbox)

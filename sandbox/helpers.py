@@ -40,7 +40,7 @@ async def run(context: Context, what: Plan, *, seconds: float, most_bytes: int) 
     A leftover of the same name is removed first. Raises ``HelperFailed`` where it takes longer than ``seconds`` or
     answers more than ``most_bytes``.
     """
-    await _create_anew(context, what)
+    await create_anew(context, what)
     return await run_created(context, what, seconds=seconds, most_bytes=most_bytes)
 
 
@@ -61,7 +61,7 @@ async def run_created(context: Context, what: Plan, *, seconds: float, most_byte
     return Ran(exit_code, stdout, stderr)
 
 
-async def _create_anew(context: Context, what: Plan) -> None:
+async def create_anew(context: Context, what: Plan) -> None:
     """Create; a leftover of the same name (of a process that was killed) is removed first."""
     try:
         await context.engine.create(what)

@@ -11,6 +11,7 @@ from sandbox.agents import Agent, Run
 from sandbox.context import Context
 from sandbox.engines import plan
 from sandbox.engines.names import AGENT_UID, LOCK_GID
+from sandbox.helpers import create_anew
 from sandbox.job import Job, Limits, Source
 from sandbox.source import fetch_request
 
@@ -38,7 +39,7 @@ def for_agent(job: Job, agent: Agent, run: Run) -> dict[str, bytes]:
 async def fill(context: Context, name: str, files: Mapping[str, bytes], mirror: str = "") -> None:
     """Put them into the volume, through a container that is never started. ``mirror``: a volume to lay out as well."""
     filler = plan.filler(context.names(name), context.ground, context.images.base, mirror=mirror)
-    await context.engine.create(filler)
+    await create_anew(context, filler)  # the one before may still be on its way out
     await context.engine.put(filler.name, "/inputs", archive(files))
     if mirror:
         await context.engine.put(filler.name, "/mirror", mirror_layout())

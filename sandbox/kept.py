@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sandbox import files
+from sandbox import Unreachable, files
 from sandbox.engine import Refused
 from sandbox.job import Frozen
 
@@ -109,6 +109,8 @@ class Kept:
             except Refused as error:  # a container has it
                 _log.info("%s is still in use: %s", volume, error)
                 continue
+            if "-deps-" in volume:
+                await _remove_deps(context, volume)
             await context.disk.run((_folder(context) / f"{volume}.json").unlink)
             gone.append(volume)
         return gone
@@ -123,6 +125,9 @@ async def remove_all(context: Context) -> None:
     found = await context.engine.find(context.settings.instance)
     volumes = [item.name for item in found.volumes if item.role in ROLES]
     await asyncio.gather(*(context.engine.remove_volume(name) for name in volumes))
+    from sandbox import deps  # it stands on the context, which holds a Kept
+
+    await deps.remove_all(context)
     await context.disk.run(lambda: files.remove_folder(_folder(context)))
 
 
@@ -152,3 +157,14 @@ def _recorded(context: Context) -> frozenset[str]:
             if workspace is not None and workspace.mirror:
                 needed.add(workspace.mirror)
     return frozenset(needed)
+
+
+async def _remove_deps(context: Context, volume: str) -> None:
+    """The files behind it; a helper that failed is asked again in the next round, for the record stays."""
+    from sandbox import deps  # it stands on the context, which holds a Kept
+    from sandbox.helpers import HelperFailed
+
+    try:
+        await deps.remove(context, volume)
+    except HelperFailed as error:
+        raise Unreachable(f"the files of {volume} could not be removed: {error}") from error

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 
 from sandbox import PrepareFailed, Unreachable
+from sandbox import setup as setups
 from sandbox import task as tasks
 from sandbox import workspace as workspaces
 from sandbox.context import Context
@@ -20,12 +21,12 @@ from sandbox.engine import Differs, Gone
 from sandbox.engines import names as things
 from sandbox.helpers import HelperFailed
 from sandbox.inputs import fill, for_agent, for_fetch
-from sandbox.job import Job, Limits, Reason, Secrets, Source
-from sandbox.link import EgressFailed
+from sandbox.job import Job, Limits, Reason, Secrets, Setup, Source
+from sandbox.link import EgressFailed, Link
 from sandbox.source import identity, repository
 from sandbox.state import Workspace
 from sandbox.task import Task, task_of
-from sandbox.wayout import Way, end_fetch, open_way
+from sandbox.wayout import Way, end_fetch, end_setup, open_way
 from sandbox.workspace import Filling
 
 
@@ -38,16 +39,19 @@ async def whole(context: Context, job: Job, given: Secrets) -> Workspace:
         raise PrepareFailed(Reason.FETCH_FAILED, "There is nothing to fetch.")
     made = task_of(context, job)
     filling = filling_of(context, job.name, job.source, given, job.limits)
+    setup = setups.wanted(context, job, filling.repository)
     with told():
-        await _volumes(context, job.name)
+        await _volumes(context, job.name, setup)
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(_mirror(filling))
-            files = _for_fetch(filling) | for_agent(job, made.agent, made.run)
-            way = Way(job, repository=filling.repository, secrets=given)
+            files = _for_fetch(filling) | ({} if setup else for_agent(job, made.agent, made.run))
+            way = Way(job, repository=filling.repository, secrets=given, setup=setup is not None)
             async with asyncio.TaskGroup() as group:
                 opened = group.create_task(open_way(context, job.name, way, stack), name="way out")
-                filled = group.create_task(_filled(filling, files, made), name="fetch")
+                filled = group.create_task(_filled(filling, files, None if setup else made), name="fetch")
             await end_fetch(opened.result())
+            if setup is not None:
+                await _after_setup(context, made, setup, filling.repository or "", filling.mirror, opened.result())
     workspace, _ = filled.result()
     return workspace
 
@@ -79,14 +83,41 @@ async def task(context: Context, job: Job) -> None:
     made = task_of(context, job)
     workspace = await context.disk.run(context.state(job.name).workspace)
     mirror = workspace.mirror if workspace is not None else ""
+    of = _repository_of(context, workspace)
+    setup = setups.wanted(context, job, of)
     with told():
-        await _volumes(context, job.name)
+        await _volumes(context, job.name, setup)
         async with AsyncExitStack() as stack:
             async with asyncio.TaskGroup() as group:
-                opened = group.create_task(open_way(context, job.name, Way(job), stack), name="way out")
-                group.create_task(fill(context, job.name, for_agent(job, made.agent, made.run)), name="inputs")
-                group.create_task(tasks.create(context, made, mirror), name="agent")
+                way = Way(job, setup=setup is not None)
+                opened = group.create_task(open_way(context, job.name, way, stack), name="way out")
+                if setup is None:
+                    group.create_task(fill(context, job.name, for_agent(job, made.agent, made.run)), name="inputs")
+                    group.create_task(tasks.create(context, made, mirror), name="agent")
             await end_fetch(opened.result())
+            if setup is not None:
+                await _after_setup(context, made, setup, of or "", mirror, opened.result())
+
+
+async def _after_setup(context: Context, made: Task, setup: Setup, of: str, mirror: str, link: Link) -> None:
+    """Dependencies first, then what the agent is told and its container. The workspace is filled."""
+    ready = await setups.ready(context, made, of, setup)
+    await end_setup(link)
+    job = made.job
+    if ready.note:
+        task = context.state(job.name).task()
+        await context.disk.run(lambda: task.set_notes(ready.note))
+        job = job.model_copy(update={"prompt": job.prompt + setups.for_agent(ready.note)})
+    await fill(context, job.name, for_agent(job, made.agent, made.run))
+    await tasks.create(context, made, mirror, ready.volume)
+
+
+def _repository_of(context: Context, workspace: Workspace | None) -> str | None:
+    """OWNER/REPO of what is in the workspace; None where it is of no host that is configured."""
+    try:
+        return repository(workspace.source.url, context.settings.git_host) if workspace and workspace.source else None
+    except ValueError:
+        return None
 
 
 def filling_of(context: Context, name: str, source: Source, given: Secrets, limits: Limits) -> Filling:
@@ -121,13 +152,15 @@ def _for_fetch(filling: Filling) -> dict[str, bytes]:
     return for_fetch(filling.source, filling.repository, filling.limits, mirror)
 
 
-async def _volumes(context: Context, name: str) -> None:
+async def _volumes(context: Context, name: str, setup: Setup | None = None) -> None:
     """Those that live for one task, and the network."""
     engine, names = context.engine, context.names(name)
     async with asyncio.TaskGroup() as volumes:
         volumes.create_task(engine.make_volume(things.socket_volume(names, "sock-agent")))
         volumes.create_task(engine.make_volume(things.socket_volume(names, "sock-fetch")))
         volumes.create_task(engine.make_volume(things.inputs_volume(names)))
+        if setup is not None:
+            volumes.create_task(engine.make_volume(things.socket_volume(names, "sock-setup")))
         volumes.create_task(engine.make_network(names.network, things.labels(names.instance, "", "network")))
 
 

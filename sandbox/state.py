@@ -12,6 +12,7 @@ appears whole, with its job, and only one of two that begin at once makes it:
 
     job.json        the job without its bundle, written before anything is made for it
     driven.json     there where the service itself drives the task to its outcome
+    notes.json      what went wrong in the preparation without ending it
     ready.json      written when the agent's container and its way out are made
     started.json    written before the agent is started
     kill.json       written before we kill: the first reason stays
@@ -83,6 +84,12 @@ class Ready(Frozen):
     boot: str
 
 
+class Notes(Frozen):
+    """Sentences about the preparation that belong in the outcome."""
+
+    notes: tuple[str, ...] = ()
+
+
 class Started(Frozen):
     """The agent was about to be started. ``at``: seconds since 1970."""
 
@@ -94,6 +101,8 @@ class Killed(Frozen):
 
     reason: Kill
     at: float
+    words: str = ""
+    """For the user, where the reason alone does not say it."""
 
 
 class StateDir:
@@ -227,6 +236,13 @@ class TaskState:
 
     def set_ready(self, ready: Ready) -> None:
         files.write(self._folder / "ready.json", ready)
+
+    def notes(self) -> tuple[str, ...]:
+        found = files.read(self._folder / "notes.json", Notes)
+        return found.notes if found is not None else ()
+
+    def set_notes(self, *notes: str) -> None:
+        files.write(self._folder / "notes.json", Notes(notes=notes))
 
     def started(self) -> Started | None:
         return files.read(self._folder / "started.json", Started)

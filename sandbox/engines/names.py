@@ -15,7 +15,7 @@ AGENT_UID = 65532
 EGRESS_UID = 65533
 LOCK_GID = 65540
 """Of those who may take a mirror's lock: the fetch helper, and no agent, though both have the same uid."""
-TASK_VOLUMES = ("inputs", "setup", "sock-agent", "sock-fetch", "sock-setup")
+TASK_VOLUMES = ("inputs", "setup", "deps", "sock-agent", "sock-fetch", "sock-setup")
 """Made for one task, and removed before the next."""
 VOLUME_ROLES = ("ws", "clean", *TASK_VOLUMES)
 HASH_DIGITS = 20
@@ -82,6 +82,18 @@ def mirror_volume(instance: str, base_url: str, repository: str) -> Volume:
     """
     digest = _digest(f"{base_url}\n{repository.lower()}")
     return Volume(f"gofer-{instance}-mirror-{digest}", labels(instance, "", "mirror"))
+
+
+def deps_volume(instance: str, key: str, device: str) -> Volume:
+    """Dependencies that a setup phase left, whole: an ext4 file system that is never written to again."""
+    how = {"type": "ext4", "device": device, "o": "ro,nosuid,nodev"}
+    return Volume(f"gofer-{instance}-deps-{key}", labels(instance, "", "deps"), how)
+
+
+def draft_volume(names: Names, device: str) -> Volume:
+    """As ``deps_volume``, while a setup phase fills it: this sandbox's alone."""
+    how = {"type": "ext4", "device": device, "o": "nosuid,nodev"}
+    return Volume(names.of("deps"), names.labels("deps"), how)
 
 
 def _digest(text: str) -> str:

@@ -237,13 +237,45 @@ def egress(
     )
 
 
-def filler(names: Names, ground: Ground, image: str, *, mirror: str = "", setup: bool = False) -> Plan:
-    """Never started: archives are unpacked through it into the inputs volume, the folders of a mirror, and what a
-    setup phase is given. (An engine refuses to unpack into a container whose root is read-only, so this one's is
-    not.)"""
+def lockfiles(names: Names, ground: Ground, image: str, paths: Sequence[str]) -> Plan:
+    """Reads the files that decide about dependencies, as the agent's own uid can; its answer is bytes, attached."""
     return container(
         names,
-        "filler",
+        "lockfiles",
+        ground,
+        Ask(
+            image=image,
+            entrypoint=["/usr/bin/python3", "-I", "-m", "sandbox.inside.lockfiles"],
+            command=paths,
+            user=f"{AGENT_UID}:{AGENT_UID}",
+            working_dir="/",
+            environment=[PATH, "HOME=/tmp", "LANG=C.UTF-8"],
+            memory=STORE_MEMORY_BYTES,
+            pids=HELPER_PIDS,
+            cpus=ground.cpus,
+            tmpfs={},
+            log=NO_LOG,
+            mounts=[mount(names.of("ws"), "/ws", read_only=True)],
+        ),
+    )
+
+
+def filler(names: Names, ground: Ground, image: str, *, mirror: str = "") -> Plan:
+    """Never started: archives are unpacked through it into the inputs volume, and the folders of a mirror."""
+    mounts = [mount(names.of("inputs"), "/inputs"), *([mount(mirror, "/mirror")] if mirror else [])]
+    return _filler(names, "filler", ground, image, mounts)
+
+
+def setup_filler(names: Names, ground: Ground, image: str) -> Plan:
+    """Never started: what a setup phase is given is unpacked through it."""
+    return _filler(names, "setup-filler", ground, image, [mount(names.of("setup"), "/setup")])
+
+
+def _filler(names: Names, role: str, ground: Ground, image: str, mounts: Sequence[dict[str, Any]]) -> Plan:
+    """An engine refuses to unpack into a container whose root is read-only, so this one's is not."""
+    return container(
+        names,
+        role,
         ground,
         Ask(
             image=image,
@@ -258,11 +290,7 @@ def filler(names: Names, ground: Ground, image: str, *, mirror: str = "", setup:
             tmpfs={},
             log=NO_LOG,
             read_only=False,
-            mounts=[
-                mount(names.of("inputs"), "/inputs"),
-                *([mount(mirror, "/mirror")] if mirror else []),
-                *([mount(names.of("setup"), "/setup")] if setup else []),
-            ],
+            mounts=mounts,
         ),
     )
 

@@ -41,7 +41,9 @@ PLANS: dict[str, Plan] = {
     "egress-setup": plan.egress(NAMES, GROUND, IMAGE, host_gateway=False, sockets=("agent", "fetch", "setup")),
     "setup": plan.setup(NAMES, GROUND, IMAGE, Limits(), DEPS),
     "filler": plan.filler(NAMES, GROUND, IMAGE),
-    "filler-shared": plan.filler(NAMES, GROUND, IMAGE, mirror=MIRROR, setup=True),
+    "filler-mirror": plan.filler(NAMES, GROUND, IMAGE, mirror=MIRROR),
+    "setup-filler": plan.setup_filler(NAMES, GROUND, IMAGE),
+    "lockfiles": plan.lockfiles(NAMES, GROUND, IMAGE, ["package-lock.json"]),
     "store": plan.store("home", "t-42", "r4nd0m", GROUND, IMAGE, ["list"]),
 }
 VOLUMES = {
@@ -51,6 +53,8 @@ VOLUMES = {
     "images": things.images_volume("home"),
     "setup": things.setup_volume(NAMES),
     "sock-setup": things.socket_volume(NAMES, "sock-setup"),
+    "deps": things.deps_volume("home", "0123456789abcdef0123", "/dev/loop7"),
+    "draft": things.draft_volume(NAMES, "/dev/loop8"),
     "mirror": things.mirror_volume("home", "https://git.example", "Octo/Repo"),
 }
 
@@ -87,7 +91,7 @@ def test_s23_no_role_is_privileged(role: str) -> None:
     assert host["Binds"] == host["Devices"] == host["DeviceRequests"] == []
     assert settings["User"].split(":")[0] != "0" or role in {"extract", "store"}
     assert host["CapAdd"] == {"extract": ["DAC_READ_SEARCH"], "store": ["SYS_ADMIN"]}.get(role, [])
-    assert host["ReadonlyRootfs"] or role == "filler"  # never started
+    assert host["ReadonlyRootfs"] or role in {"filler", "setup-filler"}  # never started
 
 
 def test_s01_no_role_but_the_store_helper_sees_anything_of_the_host() -> None:
@@ -120,7 +124,7 @@ def test_the_setup_phase_sees_neither_workspace_nor_prompt_nor_the_agents_socket
 
 def test_only_the_fetch_helper_writes_to_the_mirror_and_is_of_its_locks_group() -> None:
     writers = {role for role in PLANS for m in mounts(role) if m["Source"] == MIRROR and not m["ReadOnly"]}
-    assert writers == {"fetch-mirror", "filler-shared"}  # the second is never started
+    assert writers == {"fetch-mirror", "filler-mirror"}  # the second is never started
     groups = {role: PLANS[role].settings["HostConfig"]["GroupAdd"] for role in PLANS}
     assert {role for role, given in groups.items() if given} == {"fetch-mirror"}
 
