@@ -189,14 +189,20 @@ class Life:
 
     async def _look(self, name: str, job: Job, started_at: float) -> Status:
         agent = self._context.agents[job.agent]
-        progress, due = await self._watch.look(name, agent, job.limits.wall_seconds, started_at)
-        elapsed = max(0.0, self._context.clock() - started_at)
-        if due is None:
-            return Status(phase=Phase.RUNNING, elapsed_seconds=elapsed, progress=progress)
+        seen = await self._watch.look(name, agent, job.limits.wall_seconds, started_at)
+        status = Status(
+            phase=Phase.RUNNING,
+            elapsed_seconds=max(0.0, self._context.clock() - started_at),
+            progress=seen.progress,
+            metered=seen.metered,
+            model_requests=seen.model_requests,
+        )
+        if seen.due is None:
+            return status
         look = await self._agent(name)
         if look is not None and look.running:  # it may have ended by itself while we looked
-            await self.kill(name, due)
-        return Status(phase=Phase.EXITED, elapsed_seconds=elapsed, progress=progress)
+            await self.kill(name, seen.due, seen.words)
+        return status.model_copy(update={"phase": Phase.EXITED})
 
     async def _ended(self, name: str) -> Status:
         """A kill is recorded or an outcome stored: whatever still runs is (again) killed."""
@@ -248,14 +254,15 @@ class Life:
             look = await self._agent(name)
         return look
 
-    async def kill(self, name: str, reason: Kill) -> None:
+    async def kill(self, name: str, reason: Kill, words: str = "") -> None:
         """The intent first, on disk; then the deed; then see that it is done."""
-        await self._intend(name, reason)
+        await self._intend(name, reason, words)
         self._seen.pop(name, None)
         await self._context.engine.kill(self._context.names(name).of("agent"))
 
-    async def _intend(self, name: str, reason: Kill) -> None:
-        task, killed = self._context.state(name).task(), Killed(reason=reason, at=self._context.clock())
+    async def _intend(self, name: str, reason: Kill, words: str = "") -> None:
+        task = self._context.state(name).task()
+        killed = Killed(reason=reason, at=self._context.clock(), words=words)
         held = await self._disk(lambda: task.set_killed(killed))
         _log.info("%s: ended (%s)", name, held.reason)
 

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from sandbox import Unreachable
+from sandbox.agents import AGENTS
 from sandbox.background import spawn
 from sandbox.engine import STDOUT, Engine, Stream
 from sandbox.job import Job, Secrets
@@ -187,5 +188,5 @@ def _budget(settings: Settings, job: Job) -> dict[str, Any]:
 
 def model_of(settings: Settings, job: Job) -> str:
     """The model that the task asks for, or its agent's default."""
-    own = settings.for_agent(job.agent)
-    return job.model or (own.model if own is not None else "")
+    own, agent = settings.for_agent(job.agent), AGENTS.get(job.agent)
+    return job.model or (own.model if own is not None else "") or (agent.default_model if agent is not None else "")

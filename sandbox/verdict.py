@@ -1,6 +1,7 @@
 """The rule that turns facts into an outcome's state and reason (in this order, the first that holds decides).
 
 1. a kill of ours that was written down before it was done: its reason
+   (a bound of the budget that was reached decides over all below, unless the agent ended well all the same)
 2. lost: the container is gone; or it shows 255; or 137 or 143 without memory as the cause
 3. out of memory with a non-zero exit (with exit 0: a note)
 4. workspace full with a non-zero exit (with exit 0: a note)
@@ -19,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from sandbox.egress.meter import Breach
 from sandbox.job import Reason, State
 
 STDERR_CHARACTERS = 2_000  # of the agent's stderr, the end: its last words say why
@@ -33,6 +35,8 @@ class Kill(StrEnum):
     DEADLINE = "deadline"
     EGRESS_LOST = "egress_lost"
     FINISHED = "finished"
+    BUDGET = "budget"
+    LOOP = "loop"
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,8 @@ class Facts:
     """Whether there is a patch with something in it; None where that could not be read."""
     stderr: str = ""
     model_answers: int = 0
+    over: tuple[Reason, str] | None = None
+    """The bound of the budget that was reached: BUDGET or LOOP, and the sentence."""
     wall_seconds: int = 0
     """The limit, for the sentence."""
 
@@ -81,10 +87,18 @@ def _judge(facts: Facts) -> tuple[State, Reason, str]:
             return State.FAILED, Reason.DEADLINE, f"The agent was stopped after {_span(facts.wall_seconds)}."
         case Kill.CANCELLED:
             return State.FAILED, Reason.CANCELLED, "The task was cancelled."
-        case Kill.EGRESS_LOST:
+        case Kill.EGRESS_LOST if facts.over is None:
             return State.FAILED, Reason.EGRESS_LOST, EGRESS_WORDS
-        case Kill.FINISHED if facts.exit_code != 0:  # with 0 it was quicker than our kill
+        case Kill.BUDGET | Kill.LOOP if facts.over is None:
+            return State.FAILED, Reason(facts.kill.value), BUDGET_WORDS
+        case Kill.FINISHED if facts.exit_code != 0 and facts.over is None:  # with 0 it was quicker than our kill
             return _stayed(facts)
+    ended = _ended(facts)
+    return ended if facts.over is None or ended[0] is State.SUCCEEDED else (State.FAILED, *facts.over)
+
+
+def _ended(facts: Facts) -> tuple[State, Reason, str]:
+    """By what it left, whoever ended it."""
     if lost := _lost(facts):
         return State.LOST, Reason.LOST, lost
     if facts.exit_code == 0:
@@ -151,6 +165,7 @@ def _by_work(facts: Facts) -> tuple[State, Reason, str]:
     return State.SUCCEEDED, Reason.NO_REPLY, ""
 
 
+BUDGET_WORDS = "The agent was stopped at a limit of its budget."
 EGRESS_WORDS = "The agent's way out to the model ended before the agent did."
 REFUSED_WORDS = "The model refused this request."
 NO_REPLY_WORDS = "The agent ended without a word, and every file is as it was."
@@ -159,6 +174,8 @@ STAYED_WORDS = "The agent said that it had finished, but its program did not end
 
 def _notes(facts: Facts, reason: Reason) -> tuple[str, ...]:
     notes = []
+    if facts.over is not None and reason is not facts.over[0]:
+        notes.append(facts.over[1])
     if facts.oom and reason is not Reason.OUT_OF_MEMORY:
         notes.append("A process in the sandbox was killed because it ran out of memory.")
     if facts.disk_full and reason is not Reason.DISK_FULL:
@@ -166,6 +183,24 @@ def _notes(facts: Facts, reason: Reason) -> tuple[str, ...]:
     if facts.egress_died and reason is not Reason.EGRESS_LOST:
         notes.append("The way out to the model had ended before the agent did.")
     return tuple(notes)
+
+
+def over(breach: Breach) -> tuple[Reason, str]:
+    """The reason and the sentence for a bound that was reached."""
+    limit = breach.limit
+    match breach.of:
+        case "same_request":
+            words = f"the same question was put to the model again after it had been answered {limit:,.0f} times"
+            return Reason.LOOP, f"The agent was stopped: {words}."
+        case "model_requests":
+            words = f"{limit:,.0f} questions to the model"
+        case "tokens":
+            words = f"{limit:,.0f} tokens"
+        case "cost_usd":
+            words = f"{limit:,.2f} USD, estimated from a table of prices"
+        case _:
+            words = f"{limit:,.0f} bytes over the network"
+    return Reason.BUDGET, f"The agent was stopped at its limit of {words}."
 
 
 def _span(seconds: int) -> str:

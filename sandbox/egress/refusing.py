@@ -53,7 +53,8 @@ class Refusals:
 
     def body(self, flow: http.HTTPFlow, listener: str, upstream: Upstream, reason: str, status: int = 413) -> None:
         """The rest of a request that was allowed. Ending the connection is the caller's."""
-        self._say(listener, "BODY", upstream.host, "", reason, status)
+        path = shown.path(flow.request.path) if listener == "model" else ""
+        self._say(listener, "BODY", upstream.host, path, reason, status)
         if (door := self.door(flow)) is not None:
             door.refuse(status, reason)
 

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sandbox.egress.meter import Breach
+from sandbox.egress.usage import MAX_TOKENS, Used
 from sandbox.job import Blocked
 
 # A journal line is under 1 KiB; a longer one is not ours.
@@ -19,6 +21,8 @@ MAX_LINE_BYTES = 4 * 2**10
 # Destinations that are told to people; the rest is summed up under one name.
 MAX_BLOCKED = 50
 OTHERS = "others"
+BOUNDS = frozenset({"model_requests", "tokens", "cost_usd", "egress_bytes", "same_request"})
+_FIGURES = ("input", "cached", "cache_write", "output")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,12 @@ class Report:
     """Complete 2xx answers of the model."""
     model_statuses: tuple[tuple[int, int], ...] = ()
     """(status, how often) of all answers of the model; 0 where none came."""
+    used: Used | None = None
+    """Tokens that all answers told together; None where none told any."""
+    untold: int = 0
+    """Complete answers that told nothing of what they cost."""
+    breach: Breach | None = None
+    """The bound of the budget that was reached; nothing has gone out since."""
     troubles: int = 0
     gaps: int = 0
     """Numbers that are missing between the first and the last line: lines that the engine's log has lost."""
@@ -54,6 +64,28 @@ def read(lines: Iterable[bytes]) -> Report:
     return seen.report()
 
 
+class Following:
+    """A journal that is read piece by piece, cut anywhere; a line that comes again is known by its number."""
+
+    def __init__(self) -> None:
+        self._seen = _Seen()
+        self._rest = b""
+
+    def again(self) -> None:
+        """What is fed next begins with a line's beginning."""
+        self._rest = b""
+
+    def feed(self, piece: bytes) -> None:
+        *lines, rest = (self._rest + piece).split(b"\n")
+        self._rest = rest[: MAX_LINE_BYTES + 1]
+        for line in lines:
+            if line.strip():
+                self._seen.add(line)
+
+    def report(self) -> Report:
+        return self._seen.report()
+
+
 class _Seen:
     def __init__(self) -> None:
         self.blocked: Counter[str] = Counter()
@@ -63,7 +95,9 @@ class _Seen:
         self.ready = self.dropped = False
         self.fatal = ""
         self.requests = self.answers = self.troubles = self.gaps = self.bad = 0
-        self.last = 0
+        self.last = self.untold = 0
+        self.used: Used | None = None
+        self.breach: Breach | None = None
 
     def add(self, line: bytes) -> None:
         fact = _parsed(line)
@@ -71,8 +105,10 @@ class _Seen:
         if fact is None or handle is None:
             self.bad += 1
             return
+        if fact["seq"] <= self.last:
+            return  # it is read a second time
         self.gaps += max(0, fact["seq"] - self.last - 1)
-        self.last = max(self.last, fact["seq"])
+        self.last = fact["seq"]
         handle(fact)
 
     def on_ready(self, fact: Mapping[str, Any]) -> None:
@@ -93,7 +129,8 @@ class _Seen:
     def on_verdict(self, fact: Mapping[str, Any]) -> None:
         listener, host = _text(fact, "listener"), _text(fact, "host")
         if fact.get("allowed") is True:
-            self.requests += listener == "model"
+            counting = _text(fact, "path").partition("?")[0].endswith("/count_tokens")
+            self.requests += listener == "model" and not counting
         elif listener == "git":
             self.reasons[_text(fact, "reason")] = None
         else:
@@ -104,7 +141,18 @@ class _Seen:
         status = fact.get("status")
         if fact.get("listener") == "model" and type(status) is int:
             self.statuses[status] += 1
-            self.answers += fact.get("complete") is True and 200 <= status < 300
+            whole = fact.get("complete") is True and 200 <= status < 300
+            used = _used(fact.get("usage"))
+            self.answers += whole
+            self.untold += whole and used is None
+            if used is not None:
+                before = self.used or Used()
+                self.used = Used(*(getattr(before, name) + getattr(used, name) for name in _FIGURES))
+
+    def on_breach(self, fact: Mapping[str, Any]) -> None:
+        of, limit = _text(fact, "of"), fact.get("limit")
+        if self.breach is None and of in BOUNDS and isinstance(limit, int | float) and 0 < limit < 2**53:
+            self.breach = Breach(of, limit)
 
     def on_more(self, fact: Mapping[str, Any]) -> None:
         """Verdicts beyond the bound on lines, counted by host: each line replaces the one before."""
@@ -122,6 +170,9 @@ class _Seen:
             model_requests=self.requests,
             model_answers=self.answers,
             model_statuses=tuple(sorted(self.statuses.items())),
+            used=self.used,
+            untold=self.untold,
+            breach=self.breach,
             troubles=self.troubles,
             gaps=self.gaps,
             bad_lines=self.bad,
@@ -140,6 +191,11 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
         return None
     seq = fact.get("seq")
     return fact if type(seq) is int and 0 < seq < 2**53 else None
+
+
+def _used(given: Any) -> Used | None:
+    figures = [given.get(name) for name in _FIGURES] if isinstance(given, dict) else [None]
+    return Used(*figures) if all(type(count) is int and 0 <= count < MAX_TOKENS for count in figures) else None
 
 
 def _text(fact: Mapping[str, Any], key: str) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from sandbox.egress.meter import Breach
 from sandbox.job import Reason, State
-from sandbox.verdict import STDERR_CHARACTERS, Facts, Kill, judge
+from sandbox.verdict import STDERR_CHARACTERS, Facts, Kill, judge, over
 
 GOOD = {"exit_code": 0, "final": True, "model_answers": 1}
+
+LIMIT, LOOP = over(Breach("tokens", 5)), over(Breach("same_request", 12))
 
 ROWS: list[tuple[str, dict[str, object], State, Reason]] = [
     ("a clean end", {}, State.SUCCEEDED, Reason.OK),
@@ -49,6 +52,21 @@ ROWS: list[tuple[str, dict[str, object], State, Reason]] = [
         {"kill": Kill.FINISHED, "exit_code": 137, "model_answers": 0},
         State.FAILED,
         Reason.NO_MODEL_ANSWER,
+    ),
+    ("at its limit", {"kill": Kill.BUDGET, "over": LIMIT, "exit_code": 137}, State.FAILED, Reason.BUDGET),
+    ("in a loop", {"kill": Kill.LOOP, "over": LOOP, "exit_code": 137}, State.FAILED, Reason.LOOP),
+    ("gave up at its limit", {"over": LIMIT, "exit_code": 1, "agent_error": "timed out"}, State.FAILED, Reason.BUDGET),
+    ("gave up at its limit, exit 0", {"over": LIMIT, "agent_error": "timed out"}, State.FAILED, Reason.BUDGET),
+    ("its way out was cut at its limit", {"over": LIMIT, "kill": Kill.EGRESS_LOST}, State.SUCCEEDED, Reason.OK),
+    ("ended well at its limit", {"over": LIMIT}, State.SUCCEEDED, Reason.OK),
+    ("ended well before our kill", {"over": LIMIT, "kill": Kill.BUDGET}, State.SUCCEEDED, Reason.OK),
+    ("cancelled at its limit", {"over": LIMIT, "kill": Kill.CANCELLED}, State.FAILED, Reason.CANCELLED),
+    ("late at its limit", {"over": LIMIT, "kill": Kill.DEADLINE}, State.FAILED, Reason.DEADLINE),
+    (
+        "finished at its limit and would not go",
+        {"over": LIMIT, "kill": Kill.FINISHED, "exit_code": 137},
+        State.FAILED,
+        Reason.BUDGET,
     ),
     ("gone", {"present": False, "exit_code": None}, State.LOST, Reason.LOST),
     ("crash or power loss", {"exit_code": 255}, State.LOST, Reason.LOST),
@@ -150,3 +168,23 @@ def test_no_reason_is_forgotten() -> None:
     """Every kill that a caller can ask for by ``Reason`` exists, and leads to that reason."""
     for kill in set(Kill) - {Kill.FINISHED}:
         assert judge(Facts(kill=kill)).reason.value == kill.value
+
+
+@pytest.mark.parametrize(
+    ("of", "limit", "reason", "words"),
+    [
+        ("model_requests", 1000, Reason.BUDGET, "at its limit of 1,000 questions to the model."),
+        ("tokens", 50_000_000, Reason.BUDGET, "at its limit of 50,000,000 tokens."),
+        ("cost_usd", 0.5, Reason.BUDGET, "at its limit of 0.50 USD, estimated from a table of prices."),
+        ("egress_bytes", 2**32, Reason.BUDGET, "at its limit of 4,294,967,296 bytes over the network."),
+        ("same_request", 12, Reason.LOOP, "again after it had been answered 12 times."),
+    ],
+)
+def test_a_limit_is_told_in_words(of: str, limit: float, reason: Reason, words: str) -> None:
+    assert over(Breach(of, limit))[0] is reason
+    assert over(Breach(of, limit))[1].endswith(words)
+
+
+def test_a_limit_that_decided_nothing_is_a_note() -> None:
+    assert judge(Facts(exit_code=0, final=True, model_answers=1, over=LIMIT)).notes == (LIMIT[1],)
+    assert judge(Facts(exit_code=1, over=LIMIT)).notes == ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sandbox.agents import AGENTS
+from sandbox.egress.meter import Breach
 from sandbox.verdict import Kill
 from sandbox.watch import GRACE_SECONDS, View, Watched, decide
 
@@ -22,10 +23,15 @@ FINE = {"elapsed": 10.0, "wall": 100.0, "egress_runs": True, "since_final": None
         ("it has just finished, and its way out is dead", {"since_final": 1.0, "egress_runs": False}, None),
         ("b91: it has finished long ago", {"since_final": GRACE_SECONDS}, Kill.FINISHED),
         ("it has finished long ago and is late", {"since_final": GRACE_SECONDS, "elapsed": 200.0}, Kill.FINISHED),
+        ("a limit is reached", {"breach": Breach("tokens", 5)}, Kill.BUDGET),
+        ("it asks the same again", {"breach": Breach("same_request", 12)}, Kill.LOOP),
+        ("a limit and late", {"breach": Breach("cost_usd", 1.5), "elapsed": 100.0}, Kill.BUDGET),
+        ("a limit and its way out is dead", {"breach": Breach("tokens", 5), "egress_runs": False}, Kill.BUDGET),
+        ("it has just finished, at its limit", {"breach": Breach("tokens", 5), "since_final": 1.0}, None),
         ("it finished at the last moment", {"since_final": 1.0, "elapsed": 100.0}, Kill.DEADLINE),
     ],
 )
-def test_decision(name: str, seen: dict[str, float], due: Kill | None) -> None:
+def test_decision(name: str, seen: dict[str, object], due: Kill | None) -> None:
     assert decide(View(**{**FINE, **seen})) is due  # type: ignore[arg-type]
 
 

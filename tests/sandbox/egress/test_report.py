@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.egress.report import MAX_BLOCKED, OTHERS, Report, read
+from sandbox.egress.meter import Breach
+from sandbox.egress.report import MAX_BLOCKED, OTHERS, Following, Report, read
+from sandbox.egress.usage import Used
 from sandbox.job import Blocked
 
 
@@ -27,7 +29,9 @@ def verdict(
 
 
 def answer(status: int = 200, *, complete: bool = True, listener: str = "model") -> dict[str, Any]:
-    return {"event": "answer", "listener": listener, "status": status, "complete": complete, "bytes": 7}
+    usage = {"input": 1, "cached": 20, "cache_write": 300, "output": 4000} if complete else None
+    fact = {"event": "answer", "listener": listener, "status": status, "complete": complete, "bytes": 7}
+    return {**fact, "usage": usage, "model": "m"}
 
 
 def test_nothing_was_told() -> None:
@@ -55,6 +59,7 @@ def test_a_whole_life() -> None:
         model_requests=1,
         model_answers=1,
         model_statuses=((200, 2), (529, 1)),
+        used=Used(1, 20, 300, 4000),
     )  # fmt: skip
 
 
@@ -119,3 +124,47 @@ def test_no_value_of_any_kind_raises(facts: list[dict[str, Any]]) -> None:
 @given(st.lists(st.binary(max_size=50), max_size=6))
 def test_no_bytes_raise(given_lines: list[bytes]) -> None:
     assert read(given_lines).model_answers == 0
+
+
+def test_what_answers_cost_is_summed_up_and_what_is_not_told_is_counted() -> None:
+    untold = {**answer(), "usage": None}
+    bad = [
+        {**answer(), "usage": {"input": value, "cached": 0, "cache_write": 0, "output": 0}}
+        for value in (-1, "1", 2**60)
+    ]
+    report = read(lines(answer(), answer(), untold, *bad))
+    assert report.used == Used(2, 40, 600, 8000)
+    assert report.untold == 4
+    assert read(lines(untold)).used is None, "unknown is not zero"
+
+
+def test_counting_tokens_is_no_question() -> None:
+    paths = ("/v1/messages", "/v1/messages/count_tokens", "/v1/messages/count_tokens?beta=true")
+    assert read(lines(*(verdict("m", "model", allowed=True, path=path) for path in paths))).model_requests == 1
+
+
+def test_the_first_breach_is_told() -> None:
+    breach = {"event": "breach", "of": "tokens", "limit": 5}
+    assert read(lines(breach, {**breach, "of": "cost_usd"})).breach == Breach("tokens", 5)
+    for bad in ({"of": "anything"}, {"limit": -1}, {"limit": "5"}, {"limit": None}, {"of": 1}):
+        assert read(lines({**breach, **bad})).breach is None
+
+
+def test_a_journal_that_is_followed_in_pieces_counts_each_line_once() -> None:
+    whole = b"".join(line + b"\n" for line in lines(verdict("m", "model", allowed=True), answer(), answer()))
+    for size in (1, 7, 10_000):
+        following = Following()
+        for start in (0, 0, whole.index(b"\n") + 1):
+            following.again()
+            for at in range(start, len(whole), size):
+                following.feed(whole[at : at + size])
+        assert following.report() == read(whole.splitlines())
+
+
+def test_an_endless_line_takes_no_memory_and_hides_nothing_after_it() -> None:
+    following = Following()
+    for _ in range(100):
+        following.feed(b"x" * 65_536)
+        assert len(following._rest) < 10_000
+    following.feed(b"\n" + lines(answer())[0] + b"\n")
+    assert following.report().model_answers == 1
