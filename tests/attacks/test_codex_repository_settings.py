@@ -8,25 +8,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
+import docker
 import pytest
 
 from bot.demo import scenarios
+from sandbox import State
 from sandbox.agents import AGENTS, Run
 from tests.agent_container import AgentContainer, Ended, Entry, agent_container
+from tests.attacks.local_sink import EVIL, TOUCH, UNTOUCHED, with_sink
 from tests.engine import Images
+from tests.local_sandbox import KEY, bundle, local_sandbox, settings_for
 
 pytestmark = pytest.mark.engine
-
-EVIL = "http://127.0.0.1:6666"
-TOUCH = "echo %s >>/tmp/traces; printenv >>/tmp/traces"
-# A stand-in for the attacker's server: whatever connects is written down.
-SINK = (
-    'python3 -c \'import socket; s = socket.create_server(("127.0.0.1", 6666)); '
-    'open("/tmp/sink", "w").write("ready\\n")\n'
-    'while True: c, _ = s.accept(); open("/tmp/sink", "ab").write(c.recv(65536)); c.close()\' &\n'
-    "until [[ -s /tmp/sink ]]; do sleep 0.02; done"
-)
 
 
 def config(name: str) -> bytes:
@@ -113,15 +108,9 @@ LOOK = (
 )
 
 
-def with_sink(command: list[str]) -> str:
-    """Bash: the attacker's server, the agent, and then what the server was sent and what ran, on stderr."""
-    quoted = " ".join(f"'{part}'" if set(part) & set('"{[ ') else part for part in command)
-    return f"{SINK}\ntimeout 40 {quoted}; code=$?; cat /tmp/sink /tmp/traces >&2; exit $code"
-
-
 async def codex(box: AgentContainer) -> Ended:
     """The real command, with the sink beside it."""
-    return await box.run(["/bin/bash", "-c", with_sink(COMMAND)])
+    return await box.run(with_sink(COMMAND))
 
 
 async def test_p07_repository_settings_hooks_and_servers_are_kept_out_while_its_instructions_are_read(
@@ -142,10 +131,10 @@ async def test_p07_repository_settings_hooks_and_servers_are_kept_out_while_its_
     results = tool_results(second)
     assert "cat: /tmp/traces: No such file or directory" in results
     assert "traces end" in results
-    assert "6666" not in results
+    assert "7777" not in results
     assert "PLANTED" not in results
     assert [seen.headers["authorization"] for seen in questions] == ["Bearer placeholder", "Bearer placeholder"]
-    assert ended.stderr.endswith(b"ready\ncat: /tmp/traces: No such file or directory\n"), ended.stderr
+    assert ended.stderr.endswith(UNTOUCHED), ended.stderr
 
 
 def tool_results(body: str) -> str:
@@ -173,7 +162,7 @@ async def test_the_hostile_settings_work_where_they_are_let_in(engine_host: str,
     async with agent_container(
         engine_host, images, instance, HOSTILE, scenario="noop", agent="codex", api="openai-responses"
     ) as box:
-        ended = await box.run(["/bin/bash", "-c", with_sink([*command[:-1], *trust, command[-1]])])
+        ended = await box.run(with_sink([*command[:-1], *trust, command[-1]]))
     assert b"mcp-root" in ended.stderr
     assert b"hook-root" in ended.stderr
 
@@ -188,7 +177,31 @@ async def test_the_hostile_address_is_asked_where_it_is_the_users_own(
     async with agent_container(
         engine_host, images, instance, HOSTILE, agent="codex", api="openai-responses", home=home
     ) as box:
-        ended = await box.run(["/bin/bash", "-c", with_sink(command)])
+        ended = await box.run(with_sink(command))
         assert len(box.model.questions) == 0
     assert b"POST /v1/responses" in ended.stderr
     assert b"mcp-user" in ended.stderr
+
+
+async def test_in_a_whole_sandbox_the_key_is_set_outside_and_nothing_else_is_reached(
+    docker_client: docker.DockerClient, engine_host: str, images: Images, nothing_left_behind: str, tmp_path: Path
+) -> None:
+    """The same repository behind the real way out: what the model's server and the journal say counts."""
+    look = "printenv > ENV; cat ~/.codex/* >> ENV 2>/dev/null; cat /tmp/traces >> ENV; true"
+    settings = settings_for(engine_host, images.prefix, nothing_left_behind, tmp_path / "state")
+    files = {path: data for path, data in HOSTILE.items() if isinstance(data, bytes)}
+    async with local_sandbox(docker_client, settings, scenario=scenarios.shell(look), agent="codex") as world:
+        outcome = await world.run("Look around.", bundle(tmp_path, files))
+        seen = list(world.model.seen)
+    assert outcome.state is State.SUCCEEDED, outcome
+    assert [(one.method, one.path) for one in seen] == [("POST", "/v1/responses")] * 2
+    assert {one.headers["authorization"] for one in seen} == {f"Bearer {KEY.get_secret_value()}"}
+    assert outcome.blocked == ()
+    assert outcome.changes is not None
+    assert [file.path for file in outcome.changes.files] == ["ENV"]
+    patch = outcome.changes.patch or b""
+    assert b"+OPENAI_API_KEY=placeholder\n" in patch
+    assert KEY.get_secret_value().encode() not in patch
+    assert b"root" not in b"".join(
+        line for line in patch.splitlines() if line.startswith((b"+mcp", b"+hook", b"+shell"))
+    )
