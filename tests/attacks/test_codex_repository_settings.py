@@ -187,7 +187,7 @@ async def test_in_a_whole_sandbox_the_key_is_set_outside_and_nothing_else_is_rea
     docker_client: docker.DockerClient, engine_host: str, images: Images, nothing_left_behind: str, tmp_path: Path
 ) -> None:
     """The same repository behind the real way out: what the model's server and the journal say counts."""
-    look = "printenv > ENV; cat ~/.codex/* >> ENV 2>/dev/null; cat /tmp/traces >> ENV; true"
+    look = "printenv > ENV; cat ~/.codex/* /tmp/traces 2>/dev/null | tr -cd '[:print:]\\n' >> ENV; true"
     settings = settings_for(engine_host, images.prefix, nothing_left_behind, tmp_path / "state")
     files = {path: data for path, data in HOSTILE.items() if isinstance(data, bytes)}
     async with local_sandbox(docker_client, settings, scenario=scenarios.shell(look), agent="codex") as world:
@@ -202,6 +202,4 @@ async def test_in_a_whole_sandbox_the_key_is_set_outside_and_nothing_else_is_rea
     patch = outcome.changes.patch or b""
     assert b"+OPENAI_API_KEY=placeholder\n" in patch
     assert KEY.get_secret_value().encode() not in patch
-    assert b"root" not in b"".join(
-        line for line in patch.splitlines() if line.startswith((b"+mcp", b"+hook", b"+shell"))
-    )
+    assert not [line for line in patch.splitlines() if line.startswith((b"+mcp-", b"+hook-", b"+shell-", b"+git"))]
