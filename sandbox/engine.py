@@ -100,6 +100,18 @@ class Host:
     runtimes: frozenset[str]
 
 
+@dataclass(frozen=True)
+class Image:
+    """What an image is made of, and what it would have its containers do."""
+
+    id: str
+    layers: tuple[str, ...]
+    """Hashes of their content, the lowest first."""
+    environment: tuple[str, ...] = ()
+    volumes: tuple[str, ...] = ()
+    healthcheck: bool = False
+
+
 class Stream(Protocol):
     """The attached ends of a container: stdin in, stdout and stderr out, byte for byte."""
 
@@ -119,6 +131,10 @@ class Engine(Protocol):
 
     async def image(self, tag: str) -> str | None:
         """The image ID behind a local tag, None where there is none. Never asks a registry."""
+        ...
+
+    async def look_at_image(self, name: str) -> Image | None:
+        """The same, whole, by tag or ID."""
         ...
 
     async def create(self, plan: Plan) -> None:

@@ -25,7 +25,7 @@ from sandbox.job import Job, Limits, Reason, Secrets, Setup, Source
 from sandbox.link import EgressFailed, Link
 from sandbox.source import identity, repository
 from sandbox.state import Workspace
-from sandbox.task import Task, task_of
+from sandbox.task import Task, placed, task_of
 from sandbox.wayout import Way, end_fetch, end_setup, open_way
 from sandbox.workspace import Filling
 
@@ -39,6 +39,7 @@ async def whole(context: Context, job: Job, given: Secrets) -> Workspace:
         raise PrepareFailed(Reason.FETCH_FAILED, "There is nothing to fetch.")
     made = task_of(context, job)
     filling = filling_of(context, job.name, job.source, given, job.limits)
+    made = await placed(context, made, filling.repository)
     setup = setups.wanted(context, job, filling.repository)
     with told():
         await _volumes(context, job.name, setup)
@@ -84,6 +85,7 @@ async def task(context: Context, job: Job) -> None:
     workspace = await context.disk.run(context.state(job.name).workspace)
     mirror = workspace.mirror if workspace is not None else ""
     of = _repository_of(context, workspace)
+    made = await placed(context, made, of)
     setup = setups.wanted(context, job, of)
     with told():
         await _volumes(context, job.name, setup)

@@ -59,7 +59,8 @@ async def ready(context: Context, task: Task, repository: str, setup: Setup) -> 
     names = context.names(task.job.name)
     try:
         given = await _given(context, names, setup)
-        key = deps.key_of(repository, task_image(context, task), setup, given)
+        # The image that the agent runs in: what is compiled for one does not fit another.
+        key = deps.key_of(repository, task.image, setup, given)
         async with context.setups.of(key):
             if volume := await deps.found(context, key):
                 return Ready(volume)
@@ -69,11 +70,6 @@ async def ready(context: Context, task: Task, repository: str, setup: Setup) -> 
         return Ready(note=str(error))
     except (HelperFailed, Refused, Gone) as error:
         return Ready(note=f"The repository's dependencies could not be made ready: {error}.")
-
-
-def task_image(context: Context, task: Task) -> str:
-    """The image that the agent runs in: what is compiled for one does not fit another."""
-    return context.images.agents[task.agent.image]
 
 
 async def _given(context: Context, names: things.Names, setup: Setup) -> Given:
@@ -95,7 +91,7 @@ async def _make(context: Context, task: Task, setup: Setup, given: Given, key: s
     names, limits = context.names(task.job.name), task.job.limits
     await _fill(context, names, setup, given)
     async with deps.draft(context, names, key, limits) as draft:
-        what = plan.setup(names, context.ground, task_image(context, task), limits, draft.volume)
+        what = plan.setup(names, context.ground, task.image, limits, draft.volume)
         await context.engine.create(what)
         code, words = await _run(context, what, setup.seconds)
         if code != 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sandbox import PrepareFailed
 from sandbox.agents import Agent, Run
@@ -11,6 +11,7 @@ from sandbox.engine import Plan
 from sandbox.engines import plan
 from sandbox.gateways import pairing
 from sandbox.job import Job, Reason
+from sandbox.repository_image import image_for
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,8 @@ class Task:
     job: Job
     agent: Agent
     run: Run
+    image: str
+    """The ID of what it runs in: the agent's own image, or the operator's for this repository."""
 
 
 def task_of(context: Context, job: Job) -> Task:
@@ -37,7 +40,13 @@ def task_of(context: Context, job: Job) -> Task:
         api = pairing(agent, gateway)
     except ValueError as error:
         raise PrepareFailed(Reason.AGENT_ERROR, f"{error}.") from error
-    return Task(job, agent, Run(model=model, api=api, oauth=gateway.oauth, settings=settings))
+    run = Run(model=model, api=api, oauth=gateway.oauth, settings=settings)
+    return Task(job, agent, run, context.images.agents[agent.image])
+
+
+async def placed(context: Context, task: Task, repository: str | None) -> Task:
+    """``task`` in the image of the repository that it works on. Raises ``PrepareFailed`` for one that is not fit."""
+    return replace(task, image=await image_for(context, task.agent, repository))
 
 
 async def create(context: Context, task: Task, mirror: str = "", deps: str = "") -> None:
@@ -50,7 +59,7 @@ def agent_plan(context: Context, task: Task, mirror: str = "", deps: str = "") -
     return plan.agent(
         context.names(task.job.name),
         context.ground,
-        context.images.agents[task.agent.image],
+        task.image,
         task.agent.command(task.run),
         task.agent.environment(task.run),
         task.job.limits,

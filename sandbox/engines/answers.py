@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from sandbox.engine import LABEL_ROLE, LABEL_SANDBOX, Item, Look, Refused
+from sandbox.engine import LABEL_ROLE, LABEL_SANDBOX, Image, Item, Look, Refused
 
 
 def look_from(state: Mapping[str, Any]) -> Look:
@@ -23,6 +23,19 @@ def look_from(state: Mapping[str, Any]) -> Look:
         oom=bool(state.get("OOMKilled")),
         started_at=started_at,
         finished_at=moment(state["FinishedAt"]) if ended else None,
+    )
+
+
+def image_from(answer: Mapping[str, Any]) -> Image:
+    """An `inspect` answer about an image. Engines leave out, or give as null, what there is none of."""
+    config = answer.get("Config") or {}
+    check = (config.get("Healthcheck") or {}).get("Test") or ["NONE"]
+    return Image(
+        id=str(answer["Id"]),
+        layers=tuple(map(str, answer["RootFS"]["Layers"])),
+        environment=tuple(sorted(map(str, config.get("Env") or ()))),
+        volumes=tuple(sorted(map(str, config.get("Volumes") or ()))),
+        healthcheck=check[0] != "NONE",
     )
 
 

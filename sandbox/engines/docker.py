@@ -23,12 +23,13 @@ from sandbox.engine import (
     Found,
     Gone,
     Host,
+    Image,
     Look,
     Plan,
     Refused,
     Volume,
 )
-from sandbox.engines.answers import gateway_of, item_from, look_from
+from sandbox.engines.answers import gateway_of, image_from, item_from, look_from
 from sandbox.engines.compare import differences
 from sandbox.engines.endings import Endings
 from sandbox.engines.streams import Attached, split_log
@@ -87,8 +88,12 @@ class DockerEngine:
         return await self._call("inspect the bridge", lambda: gateway_of(self._client.inspect_network("bridge")))
 
     async def image(self, tag: str) -> str | None:
+        found = await self.look_at_image(tag)
+        return None if found is None else found.id
+
+    async def look_at_image(self, name: str) -> Image | None:
         try:
-            return str((await self._call("inspect image", lambda: _untyped(self._client).inspect_image(tag)))["Id"])
+            return image_from(await self._call("inspect image", lambda: _untyped(self._client).inspect_image(name)))
         except Gone:
             return None
 
