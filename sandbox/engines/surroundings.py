@@ -31,6 +31,8 @@ WAY_OUT: dict[str, str] = {
     "CARGO_HTTP_CAINFO": BUNDLE,
     "PIP_CERT": BUNDLE,
     "NODE_EXTRA_CA_CERTS": TASK_CA,
+    # Without it Node's own fetch and https know of no proxy, and end in a look-up that nobody answers.
+    "NODE_USE_ENV_PROXY": "1",
 }
 # Where package managers keep what they fetched; the same places in the setup phase, which fills them, and in the
 # agent, which reads them.

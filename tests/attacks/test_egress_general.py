@@ -92,7 +92,9 @@ def test_every_blocked_attempt_is_counted_by_host_and_once(egress: Egress, beyon
 
 def test_e10_an_allowed_host_on_another_port_is_refused(egress: Egress, beyond: Beyond) -> None:
     ports = [22, 80, 443, 8443, beyond.cdn.port, beyond.evil.port]
-    answers = through(egress, *(Tunnel("npm.test", port, get("npm.test" if port == 443 else f"npm.test:{port}")) for port in ports))
+    answers = through(
+        egress, *(Tunnel("npm.test", port, get("npm.test" if port == 443 else f"npm.test:{port}")) for port in ports)
+    )
     assert {answer.status for answer in answers} == {403}
     odd = ["0", "65536", "443x", "", "-1", "4 43"]
     raw = egress.talk(
