@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 from pathlib import Path
@@ -60,3 +61,18 @@ def remove_folder(path: Path) -> None:
     shutil.rmtree(path, ignore_errors=True)
     if path.exists():
         shutil.rmtree(path)
+
+
+def lock(path: Path) -> int | None:
+    """A descriptor that holds the file's lock until it is closed, or the process ends however it does; the file is made
+    where its folder is there. None where somebody else holds it, or where it cannot be made."""
+    try:
+        held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(held)
+        return None
+    return held

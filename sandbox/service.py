@@ -261,8 +261,19 @@ class _Steps:
     async def tidy(self, name: str) -> None:
         await self._service.tidy(name)
 
+    def claim(self, name: str) -> int | None:
+        return self._context.state(name).task().claim()
+
     async def unfinished(self) -> tuple[str, ...]:
-        return await self._context.disk.run(self._context.states.names)
+        """Whose task has no outcome, and of whose ended task a container is left."""
+        found = await self._context.engine.find(self._context.settings.instance)
+        left = {item.sandbox for item in found.containers}
+        facts = await self._context.disk.run(self._all_facts)
+        return tuple(name for name, seen in facts.items() if seen.there and (not seen.ended or name in left))
+
+    def _all_facts(self) -> dict[str, Facts]:
+        states = self._context.states
+        return {name: facts_of(states.of(name)) for name in states.names()}
 
     async def sweep(self) -> None:
         await sweep(self._context, self._expire)
@@ -282,6 +293,7 @@ def facts_of(state: SandboxState) -> Facts:
     ready = task.ready()
     return Facts(
         there=task.job() is not None,
+        task=task.name,
         driven=task.driven(),
         ready=ready is not None and bool(ready.boot) and ready.boot == boot_id(),
         started=task.started() is not None,

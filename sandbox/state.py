@@ -231,6 +231,10 @@ class TaskState:
     def driven(self) -> bool:
         return (self._folder / "driven.json").exists()
 
+    def claim(self) -> int | None:
+        """Whoever holds this drives the task (``files.lock``)."""
+        return files.lock(self._folder / "driven.json")
+
     def ready(self) -> Ready | None:
         return files.read(self._folder / "ready.json", Ready)
 

@@ -1,14 +1,13 @@
 """Whoever asks or not: a task that was begun is driven to its outcome, and one that was started is watched to its end.
 
-Level-triggered: what the files say is not finished is taken up, when it begins and when a service opens, and each
-round looks anew. One process of a state directory does so for what it finds there (it holds a lock); every process
-does for what it began or started itself.
+Level-triggered: what the files say is not finished is taken up, when it begins, when a service opens and every minute
+after that, and each round looks anew. A task is driven by one process at a time: by who holds its lock, which no death
+of a process outlives. To watch one, and to kill it in time, nobody needs a lock.
 """
 
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import logging
 import os
 from collections.abc import Awaitable, Callable
@@ -17,7 +16,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
-from sandbox import Unreachable
+from sandbox import Unreachable, files
 from sandbox.background import spawn
 from sandbox.job import Phase
 
@@ -25,7 +24,7 @@ LOCK_FILE = "supervisor.lock"
 WATCH_SECONDS = 60.0  # one look after another for that long, then the files are read anew
 AGAIN_SECONDS = 5.0  # after an engine that could not be asked
 SWEEP_SECONDS = 3600.0  # between two looks for what has not been used for long
-LOCK_SECONDS = 60.0  # between two tries for the lock: whoever held it may have ended
+LOOK_SECONDS = 60.0  # between two looks for what nobody drives: whoever did may have ended
 
 _log = logging.getLogger(__name__)
 
@@ -43,9 +42,10 @@ class Move(StrEnum):
 
 @dataclass(frozen=True)
 class Facts:
-    """What the files say of the present task. ``ready``: since this boot."""
+    """What the files say of the present task, whose name is ``task``. ``ready``: since this boot."""
 
     there: bool = False
+    task: str = ""
     driven: bool = False
     ready: bool = False
     started: bool = False
@@ -86,6 +86,10 @@ class Steps(Protocol):
 
     async def tidy(self, name: str) -> None: ...
 
+    def claim(self, name: str) -> int | None:
+        """A descriptor that holds the lock of the present task, which is driven; None: another process has it."""
+        ...
+
     async def unfinished(self) -> tuple[str, ...]:
         """Names with a task that may need something."""
         ...
@@ -100,6 +104,7 @@ class Supervisor:
         self._steps = steps
         self._lock_file = state_dir / LOCK_FILE
         self._lock: int | None = None
+        self._wanted: set[str] = set()
         self._drivers: dict[str, asyncio.Task[None]] = {}
         self._keeper: asyncio.Task[None] | None = None
 
@@ -107,15 +112,10 @@ class Supervisor:
         self._keeper = spawn(self._keep(), name="supervisor")
 
     def take(self, name: str) -> None:
-        """See to this one until nothing more is to be done. Fine where that is so already."""
-        driver = self._drivers.get(name)
-        if driver is None or driver.done():
-            self._drivers[name] = driver = spawn(self._drive(name), name=f"drive {name}")
-            driver.add_done_callback(lambda _: self._forget(name))
-
-    def _forget(self, name: str) -> None:
-        if name in self._drivers and self._drivers[name].done():
-            del self._drivers[name]
+        """See to this one until nothing more is to be done. Fine where that is so already, or where it is at it."""
+        self._wanted.add(name)
+        if name not in self._drivers:
+            self._drivers[name] = spawn(self._drive(name), name=f"drive {name}")
 
     async def close(self) -> None:
         """Let go: another service goes on. Returns when nothing of this one is at work any more."""
@@ -128,46 +128,51 @@ class Supervisor:
             self._lock = None
 
     async def _keep(self) -> None:
-        while not self._locked():  # noqa: ASYNC110 - a fact of another process
-            await asyncio.sleep(LOCK_SECONDS)
-        await self._patiently("take up what is unfinished", self._take_up)
+        clock = asyncio.get_running_loop().time
+        sweep_at = clock()
         while True:
-            await self._patiently("remove what is not used", self._steps.sweep)
-            await asyncio.sleep(SWEEP_SECONDS)
+            await self._patiently("take up what is unfinished", self._take_up)
+            if clock() >= sweep_at and self._keeps():
+                await self._patiently("remove what is not used", self._steps.sweep)
+                sweep_at = clock() + SWEEP_SECONDS
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def _take_up(self) -> None:
         for name in await self._steps.unfinished():
             self.take(name)
 
-    def _locked(self) -> bool:
-        """Held until the process ends, however it does."""
-        try:
-            self._lock_file.parent.mkdir(parents=True, exist_ok=True)
-            lock = os.open(self._lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            _log.warning("no lock, so nobody here looks after tasks of other processes: %s", error)
-            return False
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(lock)
-            return False
-        self._lock = lock
-        return True
+    def _keeps(self) -> bool:
+        """Whether this process removes what is not used: the one that holds the state directory's lock."""
+        if self._lock is None:
+            self._lock = files.lock(self._lock_file)
+        return self._lock is not None
 
     async def _drive(self, name: str) -> None:
+        claims: dict[str, int] = {}
         over = False
 
         async def step() -> None:
             nonlocal over
-            over = await self._step(name)
+            over = await self._step(name, claims)
 
-        while not over:
-            await self._patiently(f"drive {name}", step)
+        try:
+            while name in self._wanted:
+                self._wanted.discard(name)
+                over = False
+                while not over:
+                    await self._patiently(f"drive {name}", step)
+        finally:
+            del self._drivers[name]
+            for claim in claims.values():
+                os.close(claim)
 
-    async def _step(self, name: str) -> bool:
-        """One move; True: nothing more is to be done."""
+    async def _step(self, name: str, claims: dict[str, int]) -> bool:
+        """One move; True: nothing more is to be done, or not by us."""
         steps, facts = self._steps, await self._steps.facts(name)
+        if facts.driven and not facts.ended and facts.task not in claims:
+            if (claim := steps.claim(name)) is None:
+                return True
+            claims[facts.task] = claim
         match move(facts):
             case Move.NOTHING:
                 return True

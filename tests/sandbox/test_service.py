@@ -80,6 +80,11 @@ class Bench:
             await self.started(service, limits)
             return await self.ended(service)
 
+    async def run_with(self, service: Service, prompt: str) -> Outcome:
+        await service.prepare(self.job(prompt=prompt), Secrets())
+        await service.start(self.handle)
+        return await self.ended(service)
+
     def container(self, role: str) -> str:
         return f"gofer-{self.settings.instance}-{self.handle.name}-{role}"
 
