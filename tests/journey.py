@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,8 @@ from bot.tasks import TaskState
 from tests.engine import Images
 from tests.local_sandbox import KEY, bridge_address
 from tests.openapi.conform import assert_conforms
+from tests.runner_process import runner_process
+from tests.ways import through_a_runner
 
 HOST = "host.docker.internal"
 # A journey takes some seconds; with everything on a busy machine starting at once, half a minute was seen.
@@ -51,7 +53,8 @@ async def world(
     client: docker.DockerClient, images: Images, instance: str, folder: Path, scenario: str = "ok", **settings: str
 ) -> AsyncIterator[World]:
     """Local GitHub and scripted model, reachable for containers. Every call of the bot is held against GitHub's
-    description at the end. ``settings`` are names without ``GOFER_``, in small letters.
+    description at the end. ``settings`` are names without ``GOFER_``, in small letters. On the second way
+    (`tests.ways`) a runner's process is started too, and the bot is told of that alone.
     """
     address = bridge_address(client)
     github, model = LocalGitHub(folder / "github"), ScriptedModel(scenario, expected_key=KEY)
@@ -59,7 +62,12 @@ async def world(
         await github.start(public_host=HOST, also=[address])
         await model.start(address)
         (folder / "state").mkdir(exist_ok=True)
-        yield World(github, model, _environment(github, model, images, instance, folder, settings))
+        environment = _environment(github, model, images, instance, folder, settings)
+        async with AsyncExitStack() as stack:
+            if through_a_runner():
+                runner = await stack.enter_async_context(runner_process(environment, folder / "runner"))
+                environment = runner.for_bot(environment)
+            yield World(github, model, environment)
     finally:
         await model.stop()
         await github.stop()

@@ -6,9 +6,10 @@ import asyncio
 import secrets
 import subprocess
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import docker
 from pydantic import SecretStr
@@ -18,12 +19,14 @@ from sandbox import (
     AgentName,
     AgentSettings,
     Api,
+    ApiSettings,
     Gateway,
     Handle,
     Job,
     Limits,
     Outcome,
     Phase,
+    RunnerAccess,
     Sandbox,
     Secrets,
     Settings,
@@ -31,8 +34,10 @@ from sandbox import (
     open_sandbox,
 )
 from sandbox.agents import AGENTS, Agent
+from sandbox.api.serving import serving
 from sandbox.engines.answers import gateway_of
 from sandbox.service import open_local
+from tests.ways import through_a_runner
 
 KEY = SecretStr(f"sk-real-{secrets.token_hex(16)}")
 """What only the egress may know: the model refuses everything else."""
@@ -88,13 +93,31 @@ async def local_sandbox(
         settings = settings.model_copy(
             update=_offered(agent, settings.agent, gateway_to(model.port, agent, api), model_name)
         )
-        opened = await (open_sandbox("local:", settings) if agents is None else open_local(settings, agents=agents))
-        try:
+        async with _opened(settings, agents) as opened:
             yield LocalSandbox(opened, model, settings, agent)
-        finally:
-            await opened.close()
     finally:
         await model.stop()
+
+
+@asynccontextmanager
+async def _opened(settings: Settings, agents: Mapping[str, Agent] | None) -> AsyncIterator[Sandbox]:
+    """The face in this process, or through the API of a runner in this process (`tests.ways`)."""
+    async with AsyncExitStack() as stack:
+        if agents is not None:
+            opened: Sandbox = await open_local(settings, agents=agents)
+        elif through_a_runner():
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="gofer-")))  # a socket's path is short
+            access = RunnerAccess(token=SecretStr(secrets.token_hex(24)))
+            (folder / "tokens").write_text(f"test {access.token.get_secret_value()}\n")
+            (folder / "tokens").chmod(0o600)
+            api = ApiSettings(listen=f"unix://{folder}/api.sock", tokens_file=folder / "tokens")
+            served = await stack.enter_async_context(serving(settings, api, lambda: open_local(settings)))
+            await served.opened()
+            opened = await open_sandbox(served.url, settings.model_copy(update={"runner": access}))
+        else:
+            opened = await open_sandbox("local:", settings)
+        stack.push_async_callback(opened.close)
+        yield opened
 
 
 def gateway_to(port: int, agent: AgentName = "claude", api: Api | None = None) -> Gateway:

@@ -1,0 +1,90 @@
+"""``gofer runner`` as a process of its own, as an operator starts one: engine and model key, nothing of GitHub's."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.config import Config, RunnerConfig, variable
+from bot.config_values import LOCAL_ONLY
+
+# A start imports everything; on a busy machine it took seconds.
+START_SECONDS = 60.0
+# What SIGTERM is promised to take.
+STOP_SECONDS = 5.0
+LOOK_SECONDS = 0.05
+GITHUB_ONLY = frozenset(Config.model_fields) - frozenset(RunnerConfig.model_fields)
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Started. ``url`` is what a client is given."""
+
+    url: str
+    token: str
+    socket: Path
+    log: Path
+
+    def for_bot(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """What ``gofer serve`` is told: no engine and no model key."""
+        local = {variable(name) for name in LOCAL_ONLY}
+        own = {name: value for name, value in environment.items() if name not in local}
+        return own | {"GOFER_SANDBOX": self.url, "GOFER_RUNNER_TOKEN": self.token}
+
+
+@asynccontextmanager
+async def runner_process(environment: Mapping[str, str], folder: Path) -> AsyncIterator[Runner]:
+    """Behind a Unix socket, until the block is left; then it must end by itself within what is promised.
+
+    ``environment`` may hold the bot's settings too: those about GitHub's App are left out.
+    """
+    token, socket = secrets.token_hex(24), folder / "api.sock"
+    tokens = _files(folder, token)
+    github = {variable(name) for name in GITHUB_ONLY}
+    own = {name: value for name, value in environment.items() if name not in github} | {
+        "GOFER_STATE_DIR": str(folder / "state"),
+        "GOFER_RUNNER_LISTEN": f"unix://{socket}",
+        "GOFER_RUNNER_TOKENS_FILE": str(tokens),
+    }
+    log = folder / "runner.log"
+    with log.open("ab") as output:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "bot", "runner", env=os.environ | own, stdout=output, stderr=output
+        )
+    try:
+        await _listens(process, socket, log)
+        yield Runner(f"http+unix://{socket}", token, socket, log)
+        process.terminate()
+        async with asyncio.timeout(STOP_SECONDS):
+            assert await process.wait() == 0, log.read_text()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+def _files(folder: Path, token: str) -> Path:
+    """The state directory, and the file of tokens."""
+    (folder / "state").mkdir(parents=True, exist_ok=True)
+    tokens = folder / "tokens"
+    tokens.write_text(f"bot {token}\n")
+    tokens.chmod(0o600)
+    return tokens
+
+
+async def _listens(process: asyncio.subprocess.Process, socket: Path, log: Path) -> None:
+    async with asyncio.timeout(START_SECONDS):
+        while True:
+            if process.returncode is not None:
+                raise AssertionError(f"the runner has ended: see {log}")
+            with suppress(OSError):
+                _, writer = await asyncio.open_unix_connection(socket)
+                writer.close()
+                return
+            await asyncio.sleep(LOOK_SECONDS)
