@@ -140,8 +140,18 @@ def was_complete(folder: Path) -> bool:
 
 
 def break_(folder: Path) -> None:
-    """Never to be used for another task."""
-    (folder / BROKEN).touch()
+    """Never to be used for another task. (What it takes is noted, for it may not be readable from now on.)"""
+    (folder / BROKEN).write_text(str(measure(folder).bytes))
+
+
+def close(folder: Path) -> None:
+    """Never to be read by another task's agent either, which has the same volume mounted: what was there belongs to
+    another history. An agent's uid owns the files, but its mount is read-only, so the mode stays. An extractor of an
+    older task still reads them."""
+    break_(folder)
+    for name in ("objects", "refs", "packed-refs"):
+        if (folder / name).exists():
+            (folder / name).chmod(0)
 
 
 def is_sound(folder: Path, repository: str, remote: Remote) -> bool:
@@ -200,6 +210,9 @@ def tidy(folder: Path) -> None:
 
 def measure(folder: Path) -> Size:
     """Counted, not estimated; a repository of packs has few files."""
+    if (folder / BROKEN).exists():
+        noted = (folder / BROKEN).read_text()[:32]
+        return Size(int(noted) if noted.isdecimal() else 0)
     total = packs = loose = 0
     for parent, _, files in os.walk(folder):
         for name in files:

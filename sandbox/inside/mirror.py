@@ -100,7 +100,7 @@ def _fetched(
     words = generation.fetch(folder, asked.url, wanted, deadline, flags)
     if not generation.is_the_same_history(folder, remote, deadline):
         # Rewritten as a whole, or another repository under the same name: its objects are none of this task's business.
-        generation.break_(folder)
+        generation.close(folder)
         folder = _new(place, remote)
         words = generation.fetch(folder, asked.url, wanted, deadline, flags)
     base = generation.commit(folder, deadline)

@@ -142,7 +142,9 @@ def test_forced_pushes_and_branches_in_the_place_of_folders(one: Mirrored) -> No
 
 def test_a_history_rewritten_as_a_whole_starts_a_new_mirror(one: Mirrored) -> None:
     """As another repository under a name that was given up would: nothing of the old one is for its tasks."""
-    old = one.fetch("a").done.base_commit
+    first = one.fetch("a")
+    assert first.done.mirror is not None
+    old = first.done.base_commit
     git(one.work, "checkout", "-q", "--orphan", "anew")
     new = one.commit("unrelated")
     task = one.fetch("b")
@@ -151,6 +153,9 @@ def test_a_history_rewritten_as_a_whole_starts_a_new_mirror(one: Mirrored) -> No
         git(task.repo, "cat-file", "-e", old)
     assert task.done.mirror is not None
     assert task.done.mirror["stale"]
+    closed = [(one.data / "git" / name).stat().st_mode & 0o777 for name in ("objects", "refs", "packed-refs")]
+    assert closed == [0, 0, 0]  # the agent, of the same uid, finds nothing there
+    assert int(str(task.done.mirror["bytes"])) > int(str(first.done.mirror["bytes"]))
 
 
 def truncated(one: Mirrored) -> None:
