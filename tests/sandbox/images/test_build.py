@@ -13,6 +13,7 @@ from pathlib import Path
 import docker
 import pytest
 
+from sandbox.agents.pi_models import KNOWN
 from sandbox.images.build import BuildFailed, build, needed, readable
 from sandbox.images.options import fetch_args, options_from, pip_configured
 from sandbox.images.plan import RECIPES
@@ -110,10 +111,9 @@ def test_certificates_and_tools_of_the_build_are_not_in_an_image(
     docker_client: docker.DockerClient, images: Images, nothing_left_behind: str, name: str
 ) -> None:
     look = "ls -d /fetch /npm /build /usr/local/share/ca-certificates/* /opt/gofer/venv/bin/pip* 2>/dev/null; true"
+    tools = ("gcc", "sudo", *(("node", "npm", "pip", "curl", "git") if name == "egress" else ()))
+    look += "".join(f"; command -v {tool}" for tool in tools) + "; true"
     assert inside(docker_client, nothing_left_behind, image(images, name), "sh", "-c", look) == ""
-    for tool in ("gcc", "sudo", *(("node", "npm", "pip") if name == "egress" else ())):
-        found = inside(docker_client, nothing_left_behind, image(images, name), "sh", "-c", f"command -v {tool}; true")
-        assert found == ""
 
 
 @pytest.mark.engine
@@ -156,6 +156,18 @@ def as_agent(client: docker.DockerClient, instance: str, image: str, *command: s
         tmpfs={"/tmp": "rw,exec,mode=1777"}, labels={"gofer.instance": instance, "gofer.sandbox": "images"},
     )  # fmt: skip
     return output.decode()
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("provider", KNOWN)
+def test_the_models_that_pi_knows_are_those_that_we_take_it_to_know(
+    docker_client: docker.DockerClient, images: Images, nothing_left_behind: str, provider: str
+) -> None:
+    key = f"{provider.upper()}_API_KEY=x"
+    command = ["env", "HOME=/tmp", "PI_OFFLINE=1", key, "pi", "--list-models"]
+    listed = as_agent(docker_client, nothing_left_behind, images.pi, *command).splitlines()
+    rows = [line.split()[:2] for line in listed]
+    assert {row[1] for row in rows if row[:1] == [provider]} == KNOWN[provider]
 
 
 @pytest.mark.engine
@@ -231,6 +243,7 @@ def test_a_failed_build_says_why_and_leaves_the_old_image(docker_client: docker.
 
 
 @pytest.mark.engine
+@pytest.mark.slow
 def test_a_failed_build_names_the_page_that_helps(docker_client: docker.DockerClient) -> None:
     nowhere = "http://127.0.0.1:2"
     given = {**os.environ, "GOFER_IMAGE_PREFIX": "gofer-helped", "npm_config_registry": nowhere}
