@@ -22,7 +22,7 @@ def long_stream(name: str, size: int) -> Iterator[bytes]:
     """A run as it was recorded, over and over, with a long line, one that is too long and a broken one in between."""
     recorded = (STREAMS / f"{name}-ok.jsonl").read_bytes()
     long = json.dumps({"type": "news", "text": "x" * (MEBIBYTE - 100)}).encode() + b"\n"
-    block = recorded * (MEBIBYTE // len(recorded) + 1) + long + b"y" * 3 * MEBIBYTE + b"\n" + b'{"type":\n'
+    block = recorded * (MEBIBYTE // 8 // len(recorded) + 1) + long + b"y" * 3 * MEBIBYTE + b"\n" + b'{"type":\n'
     for _ in range(size // len(block) + 1):
         for at in range(0, len(block), PIECE_BYTES):
             yield block[at : at + PIECE_BYTES]
