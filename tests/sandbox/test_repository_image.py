@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import secrets
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
@@ -14,6 +15,7 @@ import pytest
 from sandbox import GitHost, Limits, PrepareFailed, Reason, Settings, Source
 from sandbox.engine import Image
 from sandbox.engines.docker import DockerEngine
+from sandbox.images.options import options_from
 from sandbox.repository_image import named, unfit
 from tests.attacks.githost_tls import PrivateHost, private_host
 from tests.engine import Images
@@ -147,6 +149,28 @@ async def test_an_image_that_is_not_fit_ends_the_task_before_anything_is_made(
     assert failed.value.reason is Reason.AGENT_ERROR
     assert tag.replace("{agent}", "claude") in str(failed.value)
     assert host.asked_for() == set()
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+async def test_the_dockerfile_of_the_page_makes_an_image_that_is_fit(
+    docker_client: docker.DockerClient, images: Images, engine_host: str, tag: str
+) -> None:
+    page = (Path(__file__).parents[2] / "deploy/images.md").read_text()
+    given = options_from(os.environ)
+    docker_client.images.build(
+        fileobj=io.BytesIO(page.partition("```dockerfile\n")[2].partition("```")[0].encode()),
+        tag=(name := tag.replace("{agent}", "claude")),
+        buildargs={"BASE": f"{images.prefix}/claude:latest", **given.args()},
+        rm=True,
+    )
+    engine = await DockerEngine.open(engine_host)
+    try:
+        found, ours = await engine.look_at_image(name), await engine.look_at_image(images.claude)
+    finally:
+        await engine.close()
+    assert ours is not None
+    assert unfit(found, ours, "gofer/claude") == ""
 
 
 @pytest.mark.engine
