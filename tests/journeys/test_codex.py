@@ -114,7 +114,10 @@ async def test_a_task_ends_with_its_changes(model: str, run: Run) -> None:
     ]
     used = outcome.usage
     assert (used.input_tokens, used.cached_input_tokens, used.output_tokens) == (600, 3000, 102)
+    metered = outcome.metered
+    assert (metered.input_tokens, metered.cached_input_tokens, metered.output_tokens) == (600, 3000, 102)
     assert outcome.model_requests == 3
+    assert outcome.notes == ()
 
 
 @pytest.mark.parametrize(
