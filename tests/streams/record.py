@@ -68,7 +68,10 @@ OWN: dict[str, dict[str, Special]] = {
         "maxbudget": Special("loop", ["--max-budget-usd=0.005"]),
         "slash": Special("ok", prompt=b"/help"),
     },
-    "codex": {"codemode": Special("ok", ["--model=gpt-5.6-sol"]), "unknownmodel": Special("ok", ["--model=no-such-model"])},
+    "codex": {
+        "codemode": Special("ok", ["--model=gpt-5.6-sol"]),
+        "unknownmodel": Special("ok", ["--model=no-such-model"]),
+    },
 }
 SAYINGS = ("ok", "noop", "decline", "empty", "maxtokens", "refusal", "badtool")
 PLAIN = (*SAYINGS, *scenarios.BREAKS, *scenarios.FAILURES)
