@@ -22,8 +22,8 @@ from sandbox.settings import Gateway, GitHost, Settings
 READY_SECONDS = 30.0  # mitmproxy takes 0.8 s; two starting on one busy core took 6 s
 DROP_SECONDS = 10.0  # an order is obeyed at once
 LINE_BYTES = 64 * 1024  # the journal's lines are 1 KiB at most; more than this is no journal
-# An agent that gets an answer and asks the very same again has not heard it: its whole conversation is in each
-# question. A client that retries after a broken stream got no answer, and that is not counted.
+# So often may the same question be answered. An agent's whole conversation is in each question, so one that asks the
+# same again has not heard the answer. Clients ask a broken stream's question again, few more than ten times.
 SAME_REQUEST = 12
 STDERR_CHARACTERS = 1_000  # kept for our own log, never shown: it may quote anything
 

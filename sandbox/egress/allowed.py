@@ -26,7 +26,7 @@ class Allowed:
         """Of a request whose body is to be judged whole, until it has been."""
         self.share: Share | None = None
         self.digest = b""
-        """Of the body; two questions with the same are the same."""
+        """Of what is asked: two questions with the same are the same."""
         self.asked_bytes = 0
         self.model = ""
         self._rule_bytes = self._body_left = body_bytes

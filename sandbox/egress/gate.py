@@ -7,10 +7,9 @@ give up in its own way. The request is held without an answer, and the service, 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from typing import Any
 
-from sandbox.egress import bodies, shown
+from sandbox.egress import bodies, question, shown
 from sandbox.egress.allowed import Allowed
 from sandbox.egress.journal import Journal
 from sandbox.egress.meter import Breach, Meter
@@ -44,7 +43,7 @@ class Gate:
     async def question(self, allowed: Allowed, data: bytes) -> None:
         """Returns where the body may go out as it is. Raises ``bodies.Unfit``; see ``open`` for a breach."""
         body = bodies.judged(allowed.api, data, server_side=self._server_side)
-        allowed.digest = hashlib.sha256(data).digest()
+        allowed.digest = question.digest(allowed.api, body)
         allowed.asked_bytes, allowed.model = len(data), _name(body.get("model"))
         if not self.meter.question(allowed.digest, answers=allowed.is_answer) or not self.meter.moved(len(data)):
             await self.open()
