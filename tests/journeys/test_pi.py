@@ -15,6 +15,8 @@ import pytest
 
 from bot.demo import scenarios
 from sandbox import Api, Limits, Reason, State
+from sandbox.agents import AGENTS, Run
+from tests.agent_container import agent_container
 from tests.engine import Images
 from tests.journeys.failing import REFUSED, RETRY_AFTER, TIMEOUT_SECONDS, Seen, failing, failing_settings
 from tests.local_sandbox import bundle
@@ -76,7 +78,7 @@ SLOW = (
 )
 
 
-class Run(Protocol):
+class RunOne(Protocol):
     def __call__(
         self, scenario: str, limits: Limits | None = None, api: Api | None = None, prompt: str = ""
     ) -> Awaitable[Seen]: ...
@@ -85,7 +87,7 @@ class Run(Protocol):
 @pytest.fixture
 def run(
     docker_client: docker.DockerClient, engine_host: str, images: Images, nothing_left_behind: str, tmp_path: Path
-) -> Run:
+) -> RunOne:
     """One task of Pi."""
     settings = failing_settings(engine_host, images.prefix, nothing_left_behind, tmp_path / "state")
 
@@ -98,7 +100,7 @@ def run(
 
 
 @pytest.mark.parametrize("api", ["anthropic-messages", "openai-responses", "openai-chat"])
-async def test_a_task_ends_with_its_changes(api: Api, run: Run) -> None:
+async def test_a_task_ends_with_its_changes(api: Api, run: RunOne) -> None:
     seen = await run("ok", api=api)
     outcome = seen.outcome
     assert (seen.state, seen.reason, seen.left) == (State.SUCCEEDED, Reason.OK, ()), seen
@@ -122,7 +124,7 @@ async def test_a_task_ends_with_its_changes(api: Api, run: Run) -> None:
         *(pytest.param(row, id=row.scenario, marks=pytest.mark.slow) for row in SLOW),
     ],
 )
-async def test_a_failure_ends_with_its_reason_in_words_and_leaves_nothing(row: Row, run: Run) -> None:
+async def test_a_failure_ends_with_its_reason_in_words_and_leaves_nothing(row: Row, run: RunOne) -> None:
     seen = await run(row.scenario, row.limits)
     assert (seen.state, seen.reason) == (State.FAILED, row.reason), seen
     assert row.says in seen.error, seen
@@ -132,13 +134,13 @@ async def test_a_failure_ends_with_its_reason_in_words_and_leaves_nothing(row: R
 
 
 @pytest.mark.slow
-async def test_a_hang_lasts_as_long_as_the_operator_says(run: Run) -> None:
+async def test_a_hang_lasts_as_long_as_the_operator_says(run: RunOne) -> None:
     seen = await run("hang")
     assert 2 * TIMEOUT_SECONDS <= seen.seconds < SOON_SECONDS, seen
 
 
 @pytest.mark.slow
-async def test_a_model_without_an_end_is_ended_from_outside(run: Run) -> None:
+async def test_a_model_without_an_end_is_ended_from_outside(run: RunOne) -> None:
     seen = await run("loop", Limits(wall_seconds=SOON_SECONDS, model_requests=12))
     assert (seen.state, seen.reason) == (State.FAILED, Reason.BUDGET), seen
     assert seen.requests <= 12, seen
@@ -148,14 +150,14 @@ async def test_a_model_without_an_end_is_ended_from_outside(run: Run) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("api", ["openai-responses", "openai-chat"])
 @pytest.mark.parametrize("row", [IN_MAKE_TEST[0], IN_MAKE_TEST[3]], ids=["401", "maxtokens"])
-async def test_the_other_apis_fail_in_the_same_words(row: Row, api: Api, run: Run) -> None:
+async def test_the_other_apis_fail_in_the_same_words(row: Row, api: Api, run: RunOne) -> None:
     seen = await run(row.scenario, row.limits, api)
     assert (seen.state, seen.reason, seen.requests, seen.left) == (State.FAILED, row.reason, row.requests, ()), seen
     assert row.says in seen.error, seen
 
 
 @pytest.mark.slow
-async def test_a_refusal_over_chat_completions_is_told(run: Run) -> None:
+async def test_a_refusal_over_chat_completions_is_told(run: RunOne) -> None:
     """Over Responses it is words as any others."""
     seen = await run("refusal", api="openai-chat")
     assert (seen.state, seen.reason) == (State.FAILED, Reason.REFUSED), seen
@@ -163,7 +165,7 @@ async def test_a_refusal_over_chat_completions_is_told(run: Run) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", ["noop", "decline", "badtool", scenarios.shell("true")])
-async def test_a_tree_that_was_not_changed_is_told(scenario: str, run: Run) -> None:
+async def test_a_tree_that_was_not_changed_is_told(scenario: str, run: RunOne) -> None:
     seen = await run(scenario)
     assert (seen.state, seen.reason) == (State.SUCCEEDED, Reason.UNCHANGED), seen
     assert seen.outcome.reply != ""
@@ -171,8 +173,22 @@ async def test_a_tree_that_was_not_changed_is_told(scenario: str, run: Run) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("prompt", ["/help", "/quit now", "@README.md", "!ls", "--approve", "/skill:x y"])
-async def test_a_prompt_that_looks_like_something_else_is_a_prompt(prompt: str, run: Run) -> None:
+async def test_a_prompt_that_looks_like_something_else_is_a_prompt(prompt: str, run: RunOne) -> None:
     seen = await run("ok", prompt=prompt)
     assert (seen.state, seen.reason) == (State.SUCCEEDED, Reason.OK), seen
     assert seen.outcome.changes is not None
     assert f"+> {prompt}\n" in (seen.outcome.changes.patch or b"").decode()
+
+
+async def test_a_subscription_is_announced_to_the_provider_as_it_must_be(
+    engine_host: str, images: Images, instance: str
+) -> None:
+    """The egress sets the real token in place of the placeholder; the rest of the request is the CLI's."""
+    home = AGENTS["pi"].home(Run(AGENTS["pi"].default_model, oauth=True))
+    async with agent_container(engine_host, images, instance, FILES, scenario="noop", agent="pi", home=home) as box:
+        ended = await box.cli()
+        (seen,) = box.model.questions
+    assert ended.code == 0
+    assert seen.headers["authorization"] == "Bearer sk-ant-oat-placeholder"
+    assert "oauth-" in seen.headers["anthropic-beta"]
+    assert "x-api-key" not in seen.headers

@@ -67,7 +67,7 @@ def tag(docker_client: docker.DockerClient) -> Iterator[str]:
     name = f"gofer-test-{secrets.token_hex(4)}"
     yield f"{name}-{{agent}}:1"
     for image in docker_client.images.list(name=f"{name}-claude"):
-        docker_client.images.remove(image.id, force=True)
+        docker_client.images.remove(str(image.id), force=True)
 
 
 def build(client: docker.DockerClient, tag: str, dockerfile: str) -> None:
