@@ -51,6 +51,9 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--model", help="the model; GOFER_MODEL if not given")
     run.add_argument("prompt", metavar="PROMPT", help="what is to be done; - reads it from standard input")
     run.set_defaults(run=command_run)
+    doctor = verbs.add_parser("doctor", help="look whether tasks can run here, and say what to do where not")
+    doctor.add_argument("--offline", action="store_true", help="ask neither a model nor any allowed destination")
+    doctor.set_defaults(run=command_doctor)
     return top
 
 
@@ -69,6 +72,13 @@ def command_run(arguments: argparse.Namespace) -> int:
     piped = arguments.prompt == "-"
     prompt = sys.stdin.buffer.read().decode("utf-8", "surrogateescape") if piped else arguments.prompt
     return command(repo=arguments.repo, ref=arguments.ref, prompt=prompt, model=arguments.model, agent=arguments.agent)
+
+
+def command_doctor(arguments: argparse.Namespace) -> int:
+    """0: nothing has failed."""
+    from bot.doctor import command
+
+    return command(offline=arguments.offline)
 
 
 def command_serve(_: argparse.Namespace) -> int:

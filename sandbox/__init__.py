@@ -12,6 +12,7 @@ from typing import Protocol
 
 from sandbox import gateways, presets
 from sandbox.background import spawn
+from sandbox.findings import Finding, Health
 from sandbox.job import (
     MAX_PROMPT_BYTES,
     AgentName,
@@ -60,9 +61,11 @@ __all__ = [
     "Changes",
     "Destination",
     "Fetched",
+    "Finding",
     "Gateway",
     "GitHost",
     "Handle",
+    "Health",
     "Job",
     "Limits",
     "NotThere",
@@ -88,6 +91,7 @@ __all__ = [
     "check_pairing",
     "check_sandbox_url",
     "default_model",
+    "examine",
     "gateways",
     "handle_for",
     "host_address",
@@ -282,6 +286,16 @@ def serve_api(settings: Settings, api: ApiSettings) -> AbstractAsyncContextManag
     from sandbox.service import open_local
 
     return serving(settings, api, lambda: open_local(settings))
+
+
+def examine(settings: Settings, *, offline: bool = False) -> AsyncIterator[Finding]:
+    """What `gofer doctor` finds, one thing after the other: engine, images, a real sandbox, gateways, destinations.
+
+    ``offline``: nothing beyond the engine's machine is asked. Raises ``Unreachable`` where the engine goes away.
+    """
+    from sandbox.doctor import examine as look
+
+    return look(settings, offline=offline)
 
 
 async def host_address(settings: Settings) -> str:

@@ -98,6 +98,8 @@ class Host:
 
     cpus: int
     runtimes: frozenset[str]
+    version: str = ""
+    """Of the engine, as it says itself."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,7 @@ class Image:
     environment: tuple[str, ...] = ()
     volumes: tuple[str, ...] = ()
     healthcheck: bool = False
+    labels: tuple[tuple[str, str], ...] = ()
 
 
 class Stream(Protocol):

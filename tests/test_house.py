@@ -101,6 +101,7 @@ TESTED_ELSEWHERE = {
     "sandbox/inside/scratch.py": "tests/sandbox/inside/test_extract.py",
     "sandbox/inside/staging.py": "tests/sandbox/inside/test_extract.py",
     "sandbox/opening.py": "tests/sandbox/test_service.py",
+    "sandbox/probe.py": "tests/sandbox/test_doctor.py",
     "sandbox/settings.py": "tests/sandbox/test_service.py",
 }
 # Long before these a file holds a second idea and a function does two things: they are limits, no targets.

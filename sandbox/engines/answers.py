@@ -36,6 +36,7 @@ def image_from(answer: Mapping[str, Any]) -> Image:
         environment=tuple(sorted(map(str, config.get("Env") or ()))),
         volumes=tuple(sorted(map(str, config.get("Volumes") or ()))),
         healthcheck=check[0] != "NONE",
+        labels=tuple(sorted((str(name), str(value)) for name, value in (config.get("Labels") or {}).items())),
     )
 
 

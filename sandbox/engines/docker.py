@@ -81,7 +81,8 @@ class DockerEngine:
 
     async def host(self) -> Host:
         info = await self._call("info", self._client.info)
-        return Host(cpus=int(info["NCPU"]), runtimes=frozenset(info.get("Runtimes") or ()))
+        runtimes = frozenset(info.get("Runtimes") or ())
+        return Host(cpus=int(info["NCPU"]), runtimes=runtimes, version=str(info.get("ServerVersion") or ""))
 
     async def bridge_address(self) -> str:
         """This machine as ``host.docker.internal`` names it: reached by containers, and by nobody outside."""
