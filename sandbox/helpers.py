@@ -80,7 +80,7 @@ async def store(context: Context, sandbox: str, *command: str, seconds: float = 
     Raises ``HelperFailed`` with its words.
     """
     instance = context.settings.instance
-    await context.engine.make_volume(images_volume(instance))
+    await context.engine.make_volume(images_volume(instance, str(context.settings.store_dir or "")))
     what = plan.store(instance, sandbox, secrets.token_hex(4), context.ground, context.images.base, [*command])
     ran = await run(context, what, seconds=seconds, most_bytes=STORE_BYTES)
     answer = json_object(ran)

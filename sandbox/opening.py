@@ -8,13 +8,14 @@ from importlib import resources
 from sandbox.agents import Agent
 from sandbox.clear import sweep_helpers
 from sandbox.context import DISK_THREADS, Context
-from sandbox.engine import Engine, Host
+from sandbox.engine import Engine, Host, Refused
 from sandbox.engines.docker import DockerEngine
 from sandbox.engines.hardening import Ground
 from sandbox.engines.names import labels, network
 from sandbox.engines.plan import Images
 from sandbox.engines.threads import Threads
 from sandbox.gateways import check
+from sandbox.helpers import HelperFailed, store
 from sandbox.settings import Settings
 from sandbox.state import StateDir
 
@@ -45,10 +46,25 @@ async def open_context(
         )
         await engine.make_network(network(settings.instance), labels(settings.instance, "", "network"))
         await sweep_helpers(context)
+        await _usable_store(context)
     except BaseException:
         await engine.close()
         raise
     return context
+
+
+async def _usable_store(context: Context) -> None:
+    """A folder that the operator named for workspaces is tried: an engine tells only when it is to be mounted."""
+    folder = context.settings.store_dir
+    if folder is None:
+        return
+    try:
+        await store(context, "", "list")
+    except (Refused, HelperFailed) as error:
+        raise RuntimeError(
+            f"workspaces cannot be kept in {folder} on the Docker host: {error}. The folder must be there; where it was"
+            " changed, remove all sandboxes first (`gofer uninstall`)"
+        ) from error
 
 
 def _ground(settings: Settings, host: Host) -> Ground:

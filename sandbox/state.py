@@ -136,7 +136,7 @@ class SandboxState:
             return
         (self._folder / "workspace.json").unlink(missing_ok=True)
         self._drop(self._folder / "tasks")
-        if keep_snapshot:
+        if keep_snapshot and self.snapshot() is not None:
             for file in ("filling.json", "used.json"):
                 (self._folder / file).unlink(missing_ok=True)
         else:

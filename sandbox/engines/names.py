@@ -50,9 +50,11 @@ def labels(instance: str, sandbox: str, role: str) -> dict[str, str]:
     return {LABEL_INSTANCE: instance, **whose, LABEL_ROLE: role}
 
 
-def images_volume(instance: str) -> Volume:
-    """Holds the loop image files of every sandbox of the instance; only the store helper mounts it."""
-    return Volume(f"gofer-{instance}-images", labels(instance, "", "images"))
+def images_volume(instance: str, folder: str = "") -> Volume:
+    """Holds the loop image files of every sandbox of the instance; only the store helper mounts it. ``folder``: the
+    Docker host's folder that it is; empty: a folder of the engine's own."""
+    options = {"type": "none", "o": "bind", "device": folder} if folder else {}
+    return Volume(f"gofer-{instance}-images", labels(instance, "", "images"), options)
 
 
 def socket_volume(names: Names, role: str) -> Volume:

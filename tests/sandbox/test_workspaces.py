@@ -28,7 +28,7 @@ from sandbox.background import spawn
 from sandbox.service import Service
 from sandbox.state import StateDir
 from tests.engine import store
-from tests.sandbox.test_service import BOUND, SMALL, Bench, another_boot, bench
+from tests.sandbox.test_service import BOUND, SMALL, Bench, another_boot, bench, until
 from tests.scripted import ASK, SAY_DONE
 
 __all__ = ["bench"]
@@ -205,11 +205,13 @@ async def test_what_the_operator_does_not_offer_is_refused_in_words(bench: Bench
         assert (await service.status(bench.handle)).phase is Phase.ABSENT
 
 
-async def test_a_cancelled_task_is_collected_and_the_next_goes_on(bench: Bench) -> None:
+async def test_a_cancelled_task_is_collected_and_the_next_goes_on(
+    bench: Bench, docker_client: docker.DockerClient
+) -> None:
     async with bench.service(PROMPTED) as service:
         await fetched(bench, service)
-        await service.begin(job(bench, "echo half > half; sleep 1000"))
-        events = [status.phase async for status in _cancelling(bench, service)]
+        await service.begin(job(bench, "echo half > half; echo at work; sleep 1000"))
+        events = [status.phase async for status in _cancelling(bench, service, docker_client)]
         assert events[-1] is Phase.EXITED
         outcome = await over(bench, service)
         assert (outcome.reason, "+half" in text(outcome.changes)) == (Reason.CANCELLED, True)
@@ -217,9 +219,10 @@ async def test_a_cancelled_task_is_collected_and_the_next_goes_on(bench: Bench) 
         assert "+half\n+done" in text(await service.diff(bench.handle))
 
 
-async def _cancelling(bench: Bench, service: Service) -> AsyncIterator[Status]:
+async def _cancelling(bench: Bench, service: Service, client: docker.DockerClient) -> AsyncIterator[Status]:
     async for status in service.events(bench.handle):
         if status.phase is Phase.RUNNING:
+            await until(lambda: b"at work" in client.api.logs(bench.container("agent")))
             await service.cancel(bench.handle, Reason.CANCELLED)
         yield status
 
@@ -297,7 +300,9 @@ async def test_a_snapshot_that_is_gone_or_damaged_is_an_error_and_no_empty_works
         assert await service.handles() == ()
 
 
-async def test_what_is_not_used_for_long_is_removed_and_what_runs_is_not(bench: Bench) -> None:
+async def test_what_is_not_used_for_long_is_removed_and_what_runs_is_not(
+    bench: Bench, docker_client: docker.DockerClient
+) -> None:
     bench.settings = bench.settings.model_copy(update={"retention_seconds": 1000})
     async with bench.service(PROMPTED) as service:
         await fetched(bench, service)
@@ -319,6 +324,7 @@ async def test_what_is_not_used_for_long_is_removed_and_what_runs_is_not(bench: 
         assert (await service.status(bench.handle)).phase is Phase.RUNNING
         await service.cancel(bench.handle, Reason.CANCELLED)
         await over(bench, service)
+        await quiet(bench, docker_client)
         bench.offset = 2e5
         await service._supervisor._steps.sweep()
         assert await service.handles() == ()
