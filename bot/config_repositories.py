@@ -2,8 +2,8 @@
 
 ["octo/hello"]
 image = "gofer-hello/{agent}:latest"        # built FROM ours; {agent} is the agent's name
-setup.commands = ["npm ci"]                 # before the agent starts, with the allowed destinations
-setup.lockfiles = ["package-lock.json"]     # while these are the same, what they left is used again
+setup.commands = ["cp package*.json /deps/", "cd /deps && npm ci"]   # before the agent starts
+setup.lockfiles = ["package.json", "package-lock.json"]    # all that they see; by these, what they left is kept
 setup.seconds = 600
 """
 

@@ -88,7 +88,8 @@ class Setup(Frozen):
 
     commands: tuple[str, ...] = ()
     lockfiles: tuple[str, ...] = ()
-    """Paths in the repository whose contents decide whether what was made before still fits."""
+    """Paths of files and folders in the repository (``*``, ``**`` and ``?`` match) whose contents decide whether what
+    was made before still fits. They are all that the commands see of it, so that nothing else can decide."""
     seconds: int = Field(default=600, gt=0, description="for all commands together")
 
 

@@ -1,8 +1,9 @@
 """``python3 -I -m sandbox.inside.lockfiles PATH...``: the files that decide about a repository's dependencies.
 
 Reads them from the work tree as it is now, which an agent may have written: no link is followed, nothing but regular
-files is opened, and every size is bounded. A path that is a folder stands for all files in it, ``.`` for all of the
-repository. Prints one JSON line: ``{"files": [[path, executable, base64], ...], "missing": [path, ...]}``; exit status
+files is opened, and every size is bounded. A path that is a folder stands for all files in it, ``.`` for
+all of the repository; one with ``*``, ``**`` or ``?`` for the files that it matches, in any folder where it names none.
+Prints one JSON line: ``{"files": [[path, executable, base64], ...], "missing": [path, ...]}``; exit status
 1 and ``{"error": words}`` where they cannot be read. Read-only, without network; may be run again.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterator
@@ -26,6 +28,7 @@ MAX_FILES = 5_000
 MAX_ENTRIES = 100_000  # looked at in folders, of whatever kind
 OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 KEPT_OUT = ".git"
+_WILD = re.compile(r"[*?]")
 
 
 @dataclass
@@ -45,7 +48,7 @@ def read(root: Path, paths: list[str]) -> Taken:
         parts = checked(path)
         top = os.open(root, OPEN | os.O_DIRECTORY)
         try:
-            if not _take(top, parts, "", taken):
+            if not (_take_all(top, path, taken) if _WILD.search(path) else _take(top, parts, "", taken)):
                 taken.missing.append(path)
         finally:
             os.close(top)
@@ -61,6 +64,20 @@ def checked(path: str) -> list[str]:
     if path.startswith("/") or ".." in parts or KEPT_OUT in parts or "\0" in path or too_long:
         raise Failed(f"{path[:100]!r} is no path of a file in the repository")
     return parts
+
+
+def matches(pattern: str) -> re.Pattern[str]:
+    """What a path with wildcards stands for: ``**/`` any folders, ``*`` and ``?`` within one name."""
+    text = pattern if "/" in pattern else f"**/{pattern}"
+    pieces = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    made = "".join(pieces.get(piece, re.escape(piece)) for piece in re.split(r"(\*\*/|\*\*|\*|\?)", text))
+    return re.compile(rf"\A{made}\Z", re.DOTALL)
+
+
+def _take_all(top: int, pattern: str, taken: Taken) -> bool:
+    before = len(taken.files)
+    _folder(top, "", taken, 0, matches(pattern))
+    return len(taken.files) > before
 
 
 def _take(parent: int, parts: list[str], prefix: str, taken: Taken) -> bool:
@@ -85,7 +102,8 @@ def _take(parent: int, parts: list[str], prefix: str, taken: Taken) -> bool:
         os.close(handle)
 
 
-def _folder(handle: int, prefix: str, taken: Taken, depth: int) -> None:
+def _folder(handle: int, prefix: str, taken: Taken, depth: int, wanted: re.Pattern[str] | None = None) -> None:
+    """All files below it, or those that are ``wanted``."""
     if depth > MAX_DEPTH:
         raise Failed(f"{prefix[:100]!r} is nested too deep")
     for name in sorted(_names(handle, taken)):
@@ -98,8 +116,8 @@ def _folder(handle: int, prefix: str, taken: Taken, depth: int) -> None:
         try:
             look = os.fstat(inner)
             if stat.S_ISDIR(look.st_mode):
-                _folder(inner, f"{prefix}{name}/", taken, depth + 1)
-            elif stat.S_ISREG(look.st_mode):
+                _folder(inner, f"{prefix}{name}/", taken, depth + 1, wanted)
+            elif stat.S_ISREG(look.st_mode) and (wanted is None or wanted.match(f"{prefix}{name}")):
                 _file(inner, f"{prefix}{name}", look, taken)
         finally:
             os.close(inner)

@@ -27,8 +27,8 @@ The file of `GOFER_REPOSITORIES_FILE`, in TOML. A name or a value that does not 
 ```toml
 ["octo/hello"]
 image = "gofer-hello/{agent}:latest"     # built FROM ours; {agent} is the agent's name
-setup.commands = ["npm ci"]              # before the agent starts, with what GOFER_ALLOWED names, without the model
-setup.lockfiles = ["package-lock.json"]  # while these are the same, what the commands left is used again
+setup.commands = ["cp package*.json /deps/", "cd /deps && npm ci"]  # before the agent starts; see operator.md
+setup.lockfiles = ["package.json", "package-lock.json"]  # all that they see; while these are the same, /deps is kept
 setup.seconds = 600                      # for all commands together
 ```
 

@@ -37,6 +37,24 @@ def test_files_folders_and_the_whole_repository(root: Path) -> None:
     assert [one[1] for one in lockfiles.read(root, ["web/inner"]).files] == [True]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("package.jso?", ["package.json", "web/package.json"]),  # in any folder
+        ("*/package.json", ["web/package.json"]),
+        ("**/package.json", ["package.json", "web/package.json"]),
+        ("web/**", ["web/inner/run.sh", "web/package.json"]),
+        ("**/*.sh", ["web/inner/run.sh"]),
+        ("*.none", []),
+        ("pack[a]ge.*", []),
+    ],
+)
+def test_wildcards(root: Path, pattern: str, found: list[str]) -> None:
+    read = lockfiles.read(root, [pattern])
+    assert [path for path, _, _ in read.files] == found
+    assert read.missing == ([] if found else [pattern])
+
+
 def test_what_is_missing_is_named(root: Path) -> None:
     read = lockfiles.read(root, ["package-lock.json", "package.json/x", "package.json"])
     assert read.missing == ["package-lock.json", "package.json/x"]
