@@ -15,13 +15,14 @@ from contextlib import asynccontextmanager
 import aiohttp
 from aiohttp import web
 
+from bot import repo_config
 from bot.config import Config, ConfigError
 from bot.github import GitHub, GitHubRefused, GitHubUnavailable, open_session
 from bot.permissions import Served
 from bot.runner import Runner
 from bot.steps.world import Clock, Rules
 from bot.store import Caps, Store
-from bot.tasks import Request
+from bot.tasks import Change, Request
 from bot.webhook import SERVER_OPTIONS, make_webhook
 from sandbox import Sandbox, Settings, Unreachable, open_sandbox, spawn
 
@@ -60,6 +61,7 @@ def make_app(
     store_add: Callable[[Request], Awaitable[bool]],
     wake: Callable[[], None],
     health: Callable[[], str],
+    store_apply: Callable[[Change], Awaitable[int]] | None = None,
 ) -> web.Application:
     """The routes. ``health`` says ``ok``, ``starting`` or ``stuck``.
 
@@ -78,8 +80,14 @@ def make_app(
         wake,
         Served.parse(config.served),
         config.app_id,
+        store_apply=store_apply,
         word=config.command_word,
     )
+
+    async def schema(_: web.Request) -> web.Response:
+        return web.json_response(repo_config.schema(), content_type="application/schema+json")
+
+    app.router.add_get("/gofer.schema.json", schema)
     app.router.add_post("/webhook", receive)
     app.router.add_get("/healthz", healthz)
     return app
@@ -106,7 +114,13 @@ class Server:
 
     async def listen(self) -> None:
         """Take webhooks from now on. Raises ``StartError`` where the address cannot be had."""
-        app = make_app(self._config, store_add=self.store.add, wake=self._wake, health=self._health)
+        app = make_app(
+            self._config,
+            store_add=self.store.add,
+            wake=self._wake,
+            health=self._health,
+            store_apply=self.store.apply,
+        )
         self._web = web.AppRunner(app, access_log=None, shutdown_timeout=CLOSE_CONNECTIONS_SECONDS, **SERVER_OPTIONS)
         await self._web.setup()
         host, port = self._config.address

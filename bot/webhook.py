@@ -25,7 +25,7 @@ from bot.body import BodyReader, BodyRefused
 from bot.commands import DEFAULT_WORD
 from bot.permissions import Served
 from bot.signature import Signer
-from bot.tasks import Request
+from bot.tasks import Change, Request
 from bot.triggers import TRIGGERS, Context, Ignored
 
 _log = logging.getLogger(__name__)
@@ -63,14 +63,16 @@ def make_webhook(
     served: Served,
     app_id: str,
     *,
+    store_apply: Callable[[Change], Awaitable[int]] | None = None,
     word: str = DEFAULT_WORD,
     reader: BodyReader | None = None,
 ) -> Handler:
     """The handler for POST, to be served with ``SERVER_OPTIONS``. Raises ``ValueError`` for a secret that is too short.
 
-    ``store_add`` is durable when it returns, and False for what is known already. ``wake`` only shortens a wait.
+    ``store_add`` is durable when it returns, and False for what is known already; ``store_apply`` is durable too and
+    says how many tasks were meant (None: such events are dropped). ``wake`` only shortens a wait.
     """
-    return _Webhook(Signer(secret), store_add, wake, served, app_id, word, reader or BodyReader()).receive
+    return _Webhook(Signer(secret), store_add, store_apply, wake, served, app_id, word, reader or BodyReader()).receive
 
 
 class _Webhook:
@@ -78,6 +80,7 @@ class _Webhook:
         self,
         signer: Signer,
         store_add: Callable[[Request], Awaitable[bool]],
+        store_apply: Callable[[Change], Awaitable[int]] | None,
         wake: Callable[[], None],
         served: Served,
         app_id: str,
@@ -86,6 +89,7 @@ class _Webhook:
     ) -> None:
         self._signer = signer
         self._store_add = store_add
+        self._store_apply = store_apply
         self._wake = wake
         self._served = served
         self._app_id = app_id
@@ -110,9 +114,11 @@ class _Webhook:
             found = self._parse(body, request.headers)
         except strict_json.BadJson as bad:
             return _refuse(400, f"the body cannot be read: {bad}")
-        return _answer("ignored", found.reason) if isinstance(found, Ignored) else await self._store(found)
+        if isinstance(found, Ignored):
+            return _answer("ignored", found.reason)
+        return await (self._change(found) if isinstance(found, Change) else self._store(found))
 
-    def _parse(self, body: bytearray, headers: Mapping[str, str]) -> Request | Ignored:
+    def _parse(self, body: bytearray, headers: Mapping[str, str]) -> Request | Change | Ignored:
         """The event is claimed by an unsigned header: what the signed body is decides."""
         trigger = TRIGGERS.get(headers["X-GitHub-Event"])
         if trigger is None:
@@ -128,6 +134,20 @@ class _Webhook:
         if isinstance(found, Request) and not self._served.serves(found.repository.owner, found.repository.name):
             return Ignored("this repository is not served")
         return found
+
+    async def _change(self, change: Change) -> web.Response:
+        """It can only end tasks, and those of the installation that it was signed for."""
+        if self._store_apply is None:
+            return _answer("ignored", "nothing is done on this event")
+        try:
+            ended = await self._store_apply(change)
+        except Exception:
+            _log.exception("delivery %s could not be applied", change.delivery_id)
+            return _refuse(503, "the store is down")
+        if not ended:
+            return _answer("ignored", "no task is about it")
+        self._wake()
+        return _answer("applied")
 
     async def _store(self, request: Request) -> web.Response:
         try:

@@ -35,6 +35,9 @@ async def admit(world: World, task: Task) -> Task | None:
         mistake = task.request.mistake
         words = help_text(world.rules.command_word, mistake)
         return await answer(world, task, words, "helped", PUZZLED if mistake else "")
+    if task.request.command.verb is not Verb.RUN or not task.request.command.prompt:
+        # Not carried out yet, and not answered with a task that nobody asked for.
+        return await world.store.finish(task, "refused")
     return await enqueue(world, task)
 
 

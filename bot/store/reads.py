@@ -26,8 +26,9 @@ def every(connection: Connection) -> list[Task]:
 
 def outcome(connection: Connection, task_id: str) -> Outcome | None:
     """How the task's sandbox ended, patch included; None until it is stored, and where there never was one."""
-    row = connection.execute(select(r.outcome, r.patch).where(r.task_id == clean(task_id))).one_or_none()
-    return None if row is None else outcome_of(row.outcome, row.patch)
+    wanted = select(r.outcome, r.patch, r.contents).where(r.task_id == clean(task_id))
+    row = connection.execute(wanted).one_or_none()
+    return None if row is None else outcome_of(row.outcome, row.patch, row.contents)
 
 
 def patch(connection: Connection, task_id: str) -> bytes | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import RowMapping
 
+from bot.store import contents
 from bot.tasks import Ending, Request, TaskState
+from bot.work import Work
 from sandbox import Outcome
 
 
@@ -40,6 +42,7 @@ class Task:
     admitted_at: float | None
     started_at: float | None
     finished_at: float | None
+    work: Work = field(default_factory=Work)
 
 
 def clean(text: str) -> str:
@@ -61,10 +64,11 @@ def cleaned(value: Any) -> Any:
 def task_of(row: RowMapping) -> Task:
     """A row of ``tasks`` as a value."""
     names = Task.__dataclass_fields__
-    plain = {name: row[name] for name in names if name not in {"request", "state"}}
+    plain = {name: row[name] for name in names if name not in {"request", "state", "work"}}
     return Task(
         request=Request.model_validate_json(row["request"]),
         state=TaskState(row["state"]),
+        work=Work.model_validate_json(row["work"]) if row["work"] else Work(),
         **plain,
     )
 
@@ -78,7 +82,15 @@ def columns_of(request: Request) -> dict[str, Any]:
         "verb": request.command.verb.value,
         "repository_id": request.repository.id,
         "thread": request.thread,
+        "installation_id": request.installation_id,
+        "comment_id": request.comment_id,
+        "sender_id": request.sender.id,
     }
+
+
+def work_column(work: Work) -> str:
+    """As JSON that both databases take."""
+    return json.dumps(cleaned(work.model_dump(mode="json", exclude_defaults=True)))
 
 
 def _cleaned_json(request: Request) -> str:
@@ -87,19 +99,22 @@ def _cleaned_json(request: Request) -> str:
     return json.dumps(cleaned(json.loads(body))) if "\\u0000" in body else body
 
 
-def outcome_columns(outcome: Outcome) -> tuple[str, bytes | None]:
-    """An outcome as JSON without its patch, and the patch as it is: bytes."""
-    body = outcome.model_dump(mode="python")
-    patch = outcome.changes.patch if outcome.changes else None
-    if body["changes"]:
-        body["changes"]["patch"] = None
-    return json.dumps(cleaned(body)), patch
+def outcome_columns(outcome: Outcome) -> tuple[str, bytes | None, bytes | None]:
+    """An outcome as JSON without its patch and files' contents, and these as they are: bytes."""
+    changes = outcome.changes
+    body = contents.without(outcome).model_dump(mode="json")
+    return (
+        json.dumps(cleaned(body)),
+        changes.patch if changes else None,
+        contents.pack(changes.files) if changes else None,
+    )
 
 
-def outcome_of(body: str, patch: bytes | None) -> Outcome:
-    """The reverse of ``outcome_columns``."""
+def outcome_of(body: str, patch: bytes | None, packed: bytes | None = None) -> Outcome:
+    """The reverse of ``outcome_columns``. Raises ``ValueError`` for what is damaged."""
     outcome = Outcome.model_validate_json(body)
     if outcome.changes is None or patch is None:
         return outcome
-    changes = outcome.changes.model_copy(update={"patch": patch})
+    files = contents.unpack(outcome.changes.files, packed)
+    changes = outcome.changes.model_copy(update={"patch": patch, "files": files})
     return outcome.model_copy(update={"changes": changes})

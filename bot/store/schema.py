@@ -63,6 +63,11 @@ tasks = Table(
     Column("started_at", Double),  # it has a place
     Column("updated_at", Double, nullable=False),
     Column("finished_at", Double),
+    # Null in rows of the time before these were kept apart from the request.
+    Column("installation_id", BigInteger),
+    Column("comment_id", BigInteger),
+    Column("sender_id", BigInteger),
+    Column("work", Text),  # bot.work.Work as JSON
     sqlite_autoincrement=True,
 )
 
@@ -77,6 +82,10 @@ Index(
     postgresql_where=_unfinished,
 )
 
+# What somebody has asked for lately, and the last task of a thread.
+Index("ix_tasks_sender_id_created_at", tasks.c.sender_id, tasks.c.created_at)
+Index("ix_tasks_repository_id_thread_seq", tasks.c.repository_id, tasks.c.thread, tasks.c.seq)
+
 # Apart from the row that is read and written all the time: a patch may be many megabytes.
 results = Table(
     "results",
@@ -84,4 +93,19 @@ results = Table(
     Column("task_id", Text, ForeignKey("tasks.task_id"), primary_key=True),
     Column("outcome", Text, nullable=False),  # without the patch
     Column("patch", LargeBinary),
+    Column("contents", LargeBinary),  # what the changed files hold: bot.store.contents
 )
+
+# The pull requests that this bot has opened.
+pulls = Table(
+    "pulls",
+    metadata,
+    Column("repository_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("thread", BigInteger, nullable=False),
+    Column("branch", Text, nullable=False),
+    Column("sha", Text, nullable=False),
+    Column("rounds", Integer, nullable=False, server_default=text("0")),
+    Column("task_id", Text, nullable=False),
+)
+Index("ix_pulls_repository_id_thread", pulls.c.repository_id, pulls.c.thread)

@@ -16,14 +16,15 @@ from typing import TypeVar
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from bot.store import claim, insert, reads, writes
+from bot.store import changes, claim, conversation, insert, reads, writes
 from bot.store.batch import Batcher
 from bot.store.claim import Caps
 from bot.store.engine import StoreError, make_engine, parse_url, threads_for, transact
 from bot.store.locks import CLAIM_SPACE, WorkerLock, serialise
 from bot.store.migrate import migrate
-from bot.store.rows import Task
-from bot.tasks import Ending, Request, TaskState
+from bot.store.rows import Task, work_column
+from bot.tasks import Change, Ending, Request, TaskState
+from bot.work import Pull, Work
 from sandbox import Outcome
 
 _log = logging.getLogger(__name__)
@@ -89,6 +90,10 @@ class Store:
         """Queue what was asked; False where it is known (by delivery id or content key). Durable when it returns."""
         return await self._adds.add(request)
 
+    async def apply(self, change: Change) -> int:
+        """Ask for the end of the tasks that ``change`` is about; how many there are. Safe to repeat."""
+        return await self._run(lambda c, now: changes.apply(c, change, now))
+
     async def claim(self, worker: str, caps: Caps, busy: frozenset[str] = frozenset()) -> list[Task]:
         """Tasks that are the caller's from now on, until a lease runs out. ``busy`` are those it works on already."""
 
@@ -139,6 +144,10 @@ class Store:
     async def set_position(self, task: Task, position: int) -> Task:
         return await self._run(lambda c, now: writes.write(c, task, now, shown_position=position))
 
+    async def set_work(self, task: Task, work: Work) -> Task:
+        """What has been decided or done, before what follows from it."""
+        return await self._run(lambda c, now: writes.write(c, task, now, work=work_column(work)))
+
     async def set_outcome(self, task: Task, outcome: Outcome, ending: Ending) -> Task:
         """Store everything known about the end, patch included, and step to publishing. Before anything is posted."""
         return await self._run(lambda c, now: writes.store_outcome(c, task, outcome, ending, now))
@@ -167,6 +176,34 @@ class Store:
 
     async def patch(self, task_id: str) -> bytes | None:
         return await self._run(lambda c, _: reads.patch(c, task_id))
+
+    async def of_thread(self, repository_id: int, thread: int, most: int = 20) -> list[Task]:
+        """Tasks that ran or will run an agent there, the newest first."""
+        return await self._run(lambda c, _: conversation.of_thread(c, repository_id, thread, most))
+
+    async def with_result(self, repository_id: int, thread: int) -> Task | None:
+        """The newest task of a thread that has a stored patch."""
+        return await self._run(lambda c, _: conversation.with_result(c, repository_id, thread))
+
+    async def asked_since(self, seconds: float, **whose: int) -> list[float]:
+        """How many seconds ago admitted tasks were made within the last ``seconds``, the oldest first."""
+
+        def body(connection: Connection, now: float) -> list[float]:
+            return [now - at for at in conversation.asked_since(connection, now - seconds, **whose)]
+
+        return await self._run(body)
+
+    async def pull(self, repository_id: int, number: int) -> Pull | None:
+        """A pull request of ours."""
+        return await self._run(lambda c, _: conversation.pull(c, repository_id, number))
+
+    async def pull_of_thread(self, repository_id: int, thread: int) -> Pull | None:
+        """The newest pull request of ours that was asked for on a thread."""
+        return await self._run(lambda c, _: conversation.pull_of_thread(c, repository_id, thread))
+
+    async def save_pull(self, pull: Pull) -> None:
+        """Remember a pull request of ours as it is now."""
+        await self._run(lambda c, _: conversation.save_pull(c, pull))
 
     async def handles(self) -> frozenset[str]:
         """Names of sandboxes that unfinished tasks own. A name is in it before its sandbox is made."""

@@ -43,9 +43,9 @@ def move(connection: Connection, task: Task, new: TaskState, now: float, **value
 def store_outcome(connection: Connection, task: Task, outcome: Outcome, ending: Ending, now: float) -> Task:
     """The outcome, its patch and the step to publishing: all or nothing."""
     moved = move(connection, task, TaskState.PUBLISHING, now, ending=ending)
-    body, patch = outcome_columns(outcome)
+    body, patch, contents = outcome_columns(outcome)
     connection.execute(delete(results).where(results.c.task_id == task.task_id))
-    connection.execute(insert(results).values(task_id=task.task_id, outcome=body, patch=patch))
+    connection.execute(insert(results).values(task_id=task.task_id, outcome=body, patch=patch, contents=contents))
     return moved
 
 

@@ -1,31 +1,17 @@
 """``issue_comment``: a command in a new comment on an issue, or in the conversation of a pull request.
 
 ``created`` acts. ``edited`` acts for whoever mends a mistake of his own: only a command where there was none before,
-only by the comment's author, only within an hour. A deleted comment is nobody's words. The command is read from the
-signed payload, so no later edit can change it; who may is asked anew for every request.
+only by the comment's author, only within an hour. ``deleted`` takes a command back that has not begun.
 """
 
 from __future__ import annotations
 
-import hashlib
-from datetime import timedelta
-from typing import NamedTuple
-
-from pydantic import Field
-
 from bot import commands
-from bot.permissions import ASKING_TYPE
-from bot.tasks import Actor, Command, Mistake, Request, Verb
-from bot.triggers.shape import App, Context, Id, Ignored, Installation, Moment, OptionalText, Part, Repo, User
+from bot.tasks import Change, Command, Mistake, Request, Verb
+from bot.triggers.asking import Action, Asker, Changes, Text, asker, digest, edit
+from bot.triggers.shape import Context, Id, Ignored, Installation, Part, Repo, User
 
 EVENT = "issue_comment"
-
-# Long enough to notice a typo; too short for an old comment, which nobody looks at, to become a command.
-EDIT_WINDOW = timedelta(hours=1)
-
-
-class Action(Part):
-    action: str = Field(max_length=40)
 
 
 class Issue(Part):
@@ -34,101 +20,64 @@ class Issue(Part):
     """There at all only where the thread is a pull request's."""
 
 
-class Comment(Part):
-    id: Id
-    user: User | None
-    body: OptionalText = ""
-    created_at: Moment
-    updated_at: Moment
-    performed_via_github_app: App | None = None
-
-
-class Before(Part):
-    """What a changed field held before."""
-
-    was: OptionalText = Field(default="", alias="from")
-
-
-class Changes(Part):
-    body: Before | None = None
-    """There only where the text was changed."""
-
-
 class Payload(Action):
     issue: Issue
-    comment: Comment
+    comment: Text
     repository: Repo
     sender: User | None = None
     changes: Changes = Changes()
     installation: Installation | None = None
 
 
-class Asker(NamedTuple):
-    """Who asked, and through which installation."""
-
-    sender: Actor
-    installation_id: int
-
-
-def parse(payload: object, context: Context, /) -> Request | Ignored:
+def parse(payload: object, context: Context, /) -> Request | Change | Ignored:
     """See ``Trigger``."""
-    if Action.model_validate(payload).action not in {"created", "edited"}:
-        return Ignored("only new comments and changed ones are read")
+    action = Action.model_validate(payload).action
+    if action not in {"created", "edited", "deleted"}:
+        return Ignored("nothing is done on this action")
     read = Payload.model_validate(payload)
-    asker = _asker(read, context)
-    if isinstance(asker, Ignored):
-        return asker
+    if action == "deleted":
+        return _deleted(read, context)
+    who = asker(read.comment, read.sender, read.installation, context)
+    if isinstance(who, Ignored):
+        return who
     found = commands.parse(read.comment.body, context.word)
     if found is None:
         return Ignored("no command")
-    if read.action == "edited" and (ignored := _edit(read, found, context)) is not None:
-        return ignored
-    return _request(read, asker, found, context)
+    if action == "edited":
+        comment = read.comment
+        ignored = edit(read.changes, found, comment.created_at, comment.updated_at, context.word)
+        if ignored is not None:
+            return ignored
+    return _request(read, who, found, context)
 
 
-def _edit(read: Payload, found: Command | Mistake, context: Context) -> Ignored | None:
-    """Why an edit asks for nothing; None where it does."""
-    before = read.changes.body
-    if before is None:
-        return Ignored("the text was not changed")
-    if isinstance(found, Mistake):
-        return Ignored("a mistake is told once")
-    if isinstance(commands.parse(before.was, context.word), Command):
-        return Ignored("a command was there before the edit")
-    if read.comment.updated_at - read.comment.created_at > EDIT_WINDOW:
-        return Ignored("changed more than an hour after it was written")
-    return None
-
-
-def _asker(read: Payload, context: Context) -> Asker | Ignored:
-    """Refuses for reasons that lie with the one who wrote, whatever he wrote."""
-    app, author, sender = read.comment.performed_via_github_app, read.comment.user, read.sender
-    if app is not None and context.app_id in {str(app.id), app.client_id}:
-        return Ignored("our own comment")
-    if author is None or sender is None:
-        return Ignored("its author has no account any more")
-    if author.id != sender.id:
-        return Ignored("sent by another than its author")
-    if {author.type, sender.type} != {ASKING_TYPE}:
-        return Ignored("not written by a person")
+def _deleted(read: Payload, context: Context) -> Change | Ignored:
+    """Whoever deleted it: nobody's words are carried out that are not there any more."""
     if read.installation is None:
         return Ignored("not sent for an installation of the app")
-    return Asker(sender.actor(), read.installation.id)
+    return Change(
+        delivery_id=context.delivery_id,
+        what="comment_deleted",
+        installation_id=read.installation.id,
+        repository_id=read.repository.id,
+        thread=read.issue.number,
+        comment_id=read.comment.id,
+    )
 
 
-def _request(read: Payload, asker: Asker, found: Command | Mistake, context: Context) -> Request:
-    said = hashlib.sha256(read.comment.body.encode()).hexdigest()
+def _request(read: Payload, who: Asker, found: Command | Mistake, context: Context) -> Request:
     return Request(
         delivery_id=context.delivery_id,
-        content_key=f"{EVENT}:{read.repository.id}:{read.comment.id}:{said}",
+        content_key=f"{EVENT}:{read.repository.id}:{read.comment.id}:{digest(read.comment.body)}",
         event=EVENT,
-        installation_id=asker.installation_id,
+        installation_id=who.installation_id,
         repository=read.repository.repository(),
         thread=read.issue.number,
         is_pull_request=read.issue.pull_request is not None,
         comment_id=read.comment.id,
-        sender=asker.sender,
+        sender=who.sender,
         command=Command(verb=Verb.HELP) if isinstance(found, Mistake) else found,
         mistake=found if isinstance(found, Mistake) else None,
+        ignored=commands.others(read.comment.body, context.word),
         created_at=read.comment.created_at,
     )

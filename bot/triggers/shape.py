@@ -10,7 +10,7 @@ from typing import Annotated, Any, Protocol
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
-from bot.tasks import Actor, Repository, Request
+from bot.tasks import Actor, Change, Repository, Request
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Ignored:
 class Trigger(Protocol):
     """Reads the payload of one event. Raises ``pydantic.ValidationError`` where it is not that event's."""
 
-    def __call__(self, payload: object, context: Context, /) -> Request | Ignored: ...
+    def __call__(self, payload: object, context: Context, /) -> Request | Change | Ignored: ...
 
 
 def _clean(value: Any) -> Any:

@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from bot.body import BodyReader
 from bot.permissions import Served
 from bot.signature import Signer
-from bot.tasks import Request
+from bot.tasks import Change, Request
 from bot.webhook import SERVER_OPTIONS, make_webhook
 
 SECRET = SecretStr("correct-horse-battery-staple-0123456789")
@@ -75,6 +75,7 @@ class Memory:
 
     def __init__(self) -> None:
         self.added: list[Request] = []
+        self.applied: list[Change] = []
         self.woken = 0
 
     async def add(self, request: Request) -> bool:
@@ -82,6 +83,10 @@ class Memory:
         if not known:
             self.added.append(request)
         return not known
+
+    async def apply(self, change: Change) -> int:
+        self.applied.append(change)
+        return 1
 
     def wake(self) -> None:
         self.woken += 1
@@ -98,7 +103,10 @@ async def serving(
     """The handler at ``/``, and a client for it."""
     memory = store or Memory()
     app = web.Application()
-    app.router.add_post("/", make_webhook(SECRET, add or memory.add, memory.wake, served, APP_ID, reader=reader))
+    app.router.add_post(
+        "/",
+        make_webhook(SECRET, add or memory.add, memory.wake, served, APP_ID, store_apply=memory.apply, reader=reader),
+    )
     server = TestServer(app)
     await server.start_server(**SERVER_OPTIONS)
     async with TestClient(server) as client:

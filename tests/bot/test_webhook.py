@@ -123,19 +123,29 @@ async def test_w10_only_the_diagonal_acts(claimed: str, real: str) -> None:
     async with serving(store) as client:
         status, answer = await deliver(client, sample(EVENTS[real]), claimed)
     assert status == 202
-    acts = claimed == real == "issue_comment"
+    acts = claimed == real and claimed in {"issue_comment", "issues", "pull_request"}
     assert (answer["result"], len(store.added)) == (("queued", 1) if acts else ("ignored", 0))
 
 
-ACTING = ("issue_comment.created", "issue_comment.edited")
+# Samples of events that nothing is done on, or of actions that are none of ours.
+NOTHING = ("commit_comment", "discussion_comment", "installation.created", "issues.opened", "ping", "push")
+ENDING = ("issue_comment.deleted", "issues.locked", "installation.suspend", "installation_repositories.removed")
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith(ACTING)])
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith(NOTHING)])
 async def test_a19_no_other_sample_acts_under_its_own_name(name: str) -> None:
     store = Memory()
     async with serving(store) as client:
         status, answer = await deliver(client, sample(name), name.split(".")[0])
     assert (status, answer["result"], store.added) == (202, "ignored", [])
+
+
+@pytest.mark.parametrize("name", ENDING)
+async def test_a13_what_ends_tasks_is_applied_and_asks_for_nothing(name: str) -> None:
+    store = Memory()
+    async with serving(store) as client:
+        status, answer = await deliver(client, sample(name), name.split(".")[0])
+    assert (status, answer["result"], store.added, len(store.applied)) == (202, "applied", [], 1)
 
 
 @pytest.mark.parametrize("header", ["X-GitHub-Event", "X-GitHub-Delivery"])

@@ -23,6 +23,11 @@ SAMPLES: dict[str, list[str]] = {
         " created_at, updated_at) VALUES ('a1', 'd1', 'c1', '{}', 'run', 1, 2, 'done', 1.5, 2.5)",
         "INSERT INTO results (task_id, outcome, patch) VALUES ('a1', '{}', NULL)",
     ],
+    "0002": [
+        "UPDATE tasks SET work = '{}', sender_id = 3",
+        "INSERT INTO pulls (repository_id, number, thread, branch, sha, task_id)"
+        " VALUES (1, 5, 2, 'agent/2-a1', 'c', 'a1')",
+    ],
 }
 
 

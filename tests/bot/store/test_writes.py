@@ -9,6 +9,7 @@ import pytest
 from bot.store import Caps, LeaseLost, Store, Task
 from bot.store.store import LEASE_SECONDS
 from bot.tasks import TaskState
+from bot.work import Work
 from sandbox import Changes, Outcome, Reason, State
 from tests.bot.clock import Clock
 from tests.bot.requests import a_request
@@ -47,6 +48,7 @@ WRITES: dict[str, Write] = {
     "admit": lambda store, task: store.admit(task, CAPS),
     "move": lambda store, task: store.move(task, TaskState.PUBLISHING),
     "set_handle": lambda store, task: store.set_handle(task, "t-1"),
+    "set_work": lambda store, task: store.set_work(task, Work(branch="b")),
     "set_status_comment": lambda store, task: store.set_status_comment(task, 1),
     "set_result_comment": lambda store, task: store.set_result_comment(task, 1),
     "set_position": lambda store, task: store.set_position(task, 1),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from bot.tasks import Actor, Command, Mistake, Request, Slip, Verb
+from bot.tasks import Actor, Change, Command, Mistake, Request, Slip, Verb
 from bot.triggers import Context, Ignored
 from bot.triggers.issue_comment import parse
 from tests.bot.deliveries import APP_ID, holed, paths, sample
@@ -15,7 +15,7 @@ from tests.bot.deliveries import APP_ID, holed, paths, sample
 CONTEXT = Context(delivery_id="d-1", word="/agent", app_id=APP_ID)
 
 
-def read(**changes: Any) -> Request | Ignored:
+def read(**changes: Any) -> Request | Change | Ignored:
     """The sample, with values put at ``comment__body`` and the like."""
     payload = sample()
     for path, value in changes.items():
@@ -70,10 +70,12 @@ def test_a_comment_on_a_pull_request_is_marked() -> None:
 
 
 def test_b8_a_deleted_comment_is_not_read() -> None:
-    assert parse(sample("issue_comment.deleted"), CONTEXT) == Ignored("only new comments and changed ones are read")
+    found = parse(sample("issue_comment.deleted"), CONTEXT)
+    assert isinstance(found, Change)
+    assert (found.what, found.thread, found.comment_id) == ("comment_deleted", 1, 492700400)
 
 
-def edited(before: str, after: str, **changes: Any) -> Request | Ignored:
+def edited(before: str, after: str, **changes: Any) -> Request | Change | Ignored:
     """The sample of an edit: /agnet mended to /agent a second later."""
     payload = sample("issue_comment.edited")
     for path, value in ({"changes__body__from": before, "comment__body": after} | changes).items():

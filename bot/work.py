@@ -1,0 +1,50 @@
+"""What a task has decided and done beside its state: kept in its row, so that it goes on after a crash. Pure values."""
+
+from __future__ import annotations
+
+from bot.repo_rules import Choice
+from bot.tasks import Frozen
+from bot.threads import Head
+
+
+class Work(Frozen):
+    """Filled step by step; what is set is never decided anew. None and empty: not yet, or not for this task."""
+
+    choice: Choice | None = None
+    """Agent, model, limits and kind of result, as the rules were when the task was admitted."""
+    prompt: str = ""
+    """What the agent is told, frozen."""
+    left_out: tuple[str, ...] = ()
+    """What it is not told, and why: a line each."""
+    threads: tuple[int, ...] = ()
+    """First comments of the review threads to be answered, by their numbers in the prompt."""
+    head: Head | None = None
+    """Of the pull request that is worked on, at the commit that is pinned."""
+    source_task: str | None = None
+    """The task whose stored result this one goes on from, posts or turns into a pull request."""
+    commit: str | None = None
+    """Made by us for the result; no branch need be at it yet."""
+    branch: str | None = None
+    """Where it goes, without ``refs/heads/``."""
+    pull: int | None = None
+    """Number of the pull request that holds the result."""
+    answered: tuple[int, ...] = ()
+    """Of ``threads``, those that have our answer."""
+    check_run_id: int | None = None
+    label_removed: bool = False
+    tidied: bool = False
+    """Older status comments of the thread have been minimised."""
+
+
+class Pull(Frozen):
+    """A pull request that this bot has opened. ``thread`` is the issue (or pull request) that it was asked on."""
+
+    repository_id: int
+    number: int
+    thread: int
+    branch: str
+    sha: str
+    """The head as we left it."""
+    rounds: int = 0
+    """Reviews that have been answered by work."""
+    task_id: str
