@@ -73,6 +73,7 @@ TESTED_ELSEWHERE = {
     "sandbox/agents/claude_words.py": "tests/sandbox/agents/test_claude.py",
     "sandbox/agents/codex_reader.py": "tests/sandbox/agents/test_codex.py",
     "sandbox/agents/codex_words.py": "tests/sandbox/agents/test_codex.py",
+    "sandbox/collect.py": "tests/sandbox/test_service.py",
     "sandbox/context.py": "tests/sandbox/test_service.py",
     "sandbox/egress/addon.py": "tests/attacks/test_egress_reach.py",
     "sandbox/egress/gate.py": "tests/attacks/test_egress_budget.py",
@@ -94,15 +95,17 @@ TESTED_ELSEWHERE = {
     "sandbox/images/root.py": "tests/sandbox/images/test_build.py",
     "sandbox/deps.py": "tests/sandbox/test_setup.py",
     "sandbox/inside/bounds.py": "tests/sandbox/inside/test_extract.py",
+    "sandbox/inside/e2fs.py": "tests/sandbox/inside/test_snapshots.py",
     "sandbox/inside/checkout.py": "tests/sandbox/inside/test_fetch.py",
     "sandbox/inside/generation.py": "tests/sandbox/inside/test_mirror.py",
     "sandbox/inside/loop.py": "tests/sandbox/inside/test_store.py",
     "sandbox/inside/mirrorlock.py": "tests/sandbox/inside/test_mirror.py",
     "sandbox/inside/scratch.py": "tests/sandbox/inside/test_extract.py",
     "sandbox/inside/staging.py": "tests/sandbox/inside/test_extract.py",
-    "sandbox/opening.py": "tests/sandbox/test_service.py",
+    "sandbox/life.py": "tests/sandbox/test_service.py",
     "sandbox/probe.py": "tests/sandbox/test_doctor.py",
     "sandbox/settings.py": "tests/sandbox/test_service.py",
+    "sandbox/wayout.py": "tests/sandbox/test_workspaces.py",
 }
 # Long before these a file holds a second idea and a function does two things: they are limits, no targets.
 MAX_FILE_LINES = 350

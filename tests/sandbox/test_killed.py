@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import Phase, Secrets, State
-from tests.sandbox.test_service import BOUND, Bench, bench
+from sandbox import Handle, Phase, Secrets, State
+from sandbox.state import StateDir
+from tests.sandbox.test_service import BOUND, SMALL, Bench, bench, until
 from tests.scripted import GOOD
 
 __all__ = ["bench"]
@@ -23,7 +24,20 @@ ROOT = Path(__file__).parents[2]
 PREPARE = [8, 20, 31]
 OUTCOME = [1, 8]
 REMOVE = [2, 10]
-SLOW = {"prepare": [2, 14, 27], "outcome": [4, 11], "remove": [6, 14]}
+# Of a workspace: a fetch makes about 32 calls, a driven task 30, a snapshot 8, a copy 12.
+FETCH = [20]
+TASK = [14]
+SNAPSHOT = [5]
+COPY = [9]
+SLOW = {
+    "prepare": [2, 14, 27],
+    "outcome": [4, 11],
+    "remove": [6, 14],
+    "fetch": [2, 8, 27],
+    "task": [2, 6, 10, 18, 22],
+    "snapshot": [2, 7],
+    "copy": [4, 7],
+}
 
 
 def at(quick: list[int], what: str) -> list[object]:
@@ -90,3 +104,52 @@ async def test_s22_killed_while_it_removes(bench: Bench, tmp_path: Path, nth: in
         assert await service.handles() == (bench.handle,)
         await service.remove(bench.handle)
         assert await service.handles() == ()
+
+
+@pytest.mark.parametrize("nth", at(FETCH, "fetch"))
+async def test_s22_killed_while_it_fetches(bench: Bench, tmp_path: Path, nth: int) -> None:
+    """Half a workspace is none: the next fetch starts afresh."""
+    assert await killed(bench, tmp_path, "fetch", nth)
+    async with bench.service() as service:
+        assert (await service.status(bench.handle)).phase in {Phase.PREPARING, Phase.ABSENT}
+        await service.fetch(bench.handle, bench.source, Secrets(), SMALL)
+        assert (await service.diff(bench.handle)).files == ()
+
+
+@pytest.mark.parametrize("nth", at(TASK, "task"))
+async def test_s22_killed_while_it_drives_a_task(bench: Bench, tmp_path: Path, nth: int) -> None:
+    """Nobody asks: the next service goes on by itself, wherever the killed one was."""
+    async with bench.service() as service:
+        await service.fetch(bench.handle, bench.source, Secrets(), SMALL)
+    assert await killed(bench, tmp_path, "task", nth)
+    task = StateDir(bench.settings.state_dir).of(bench.handle.name).task()
+    async with bench.service():
+        await until(task.ended)
+    outcome = task.outcome()
+    assert outcome is not None
+    assert outcome.state is State.SUCCEEDED, outcome
+    assert outcome.changes is not None
+    assert len(outcome.changes.files) == 2
+
+
+@pytest.mark.parametrize("what", ["snapshot", "copy"])
+@pytest.mark.parametrize("nth", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
+async def test_s22_killed_while_it_saves_or_copies(bench: Bench, tmp_path: Path, what: str, nth: int) -> None:
+    """What was saved before counts until the new one is whole; half a copy is none."""
+    other = Handle(name=f"{bench.handle.name}-copy")
+    at = [*(SNAPSHOT if what == "snapshot" else COPY), *SLOW[what]][nth]
+    async with bench.service() as service:
+        try:
+            await bench.run_with(service, "x")
+            before = await service.diff(bench.handle)
+            first = await service.snapshot(bench.handle)
+            await service._supervisor.close()
+            assert await killed(bench, tmp_path, what, at)
+            saved = StateDir(bench.settings.state_dir).of(bench.handle.name).snapshot()
+            assert saved is not None
+            assert saved.id == first.id or what == "snapshot"
+            await service.copy(other, bench.handle)
+            assert await service.diff(other) == before
+            assert (await service.snapshot(bench.handle)).id != first.id
+        finally:
+            await service.remove(other)

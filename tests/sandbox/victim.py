@@ -1,7 +1,8 @@
 """A process that works on one sandbox and is killed (SIGKILL, by itself) before its Nth call of the engine.
 
-``python -m tests.sandbox.victim NTH WHAT JOB SETTINGS KEY SCRIPT`` with WHAT one of prepare, outcome, remove. Exit
-status 0: it came to its end before that call. Nothing is faked: the engine is counted, not replaced.
+``python -m tests.sandbox.victim NTH WHAT JOB SETTINGS KEY SCRIPT`` with WHAT one of prepare, outcome, remove,
+fetch, task (begun and driven to its outcome), snapshot, copy (to NAME-copy). Exit status 0: it came to its end before
+that call. Nothing is faked: the engine is counted, not replaced.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TypeVar
 
 from pydantic import SecretStr
 
-from sandbox import Gateway, Handle, Job, Secrets, Settings
+from sandbox import Gateway, Handle, Job, Phase, Secrets, Settings
 from sandbox.engines.docker import DockerEngine
 from sandbox.service import open_local
 from tests.scripted import agents
@@ -51,8 +52,20 @@ async def main(nth: int, what: str, job: Job, settings: Settings, script: str) -
         await service.prepare(job, Secrets())
     elif what == "outcome":
         await service.outcome(handle)
-    else:
+    elif what == "remove":
         await service.remove(handle)
+    elif what == "fetch":
+        assert job.source is not None
+        await service.fetch(handle, job.source, Secrets(), job.limits)
+    elif what == "task":
+        await service.begin(job.model_copy(update={"source": None}))
+        while (await service.wait(handle, 10)).phase is not Phase.EXITED:
+            pass
+        await service.outcome(handle)
+    elif what == "snapshot":
+        await service.snapshot(handle)
+    else:
+        await service.copy(Handle(name=f"{job.name}-copy"), handle)
     await service.close()
 
 
