@@ -118,12 +118,11 @@ class GatewaySettings(AgentChoices):
         given: tuple[Which, ...] = ("model", "openai") if self._has_key("openai") else ("model",)
         fit = [which for which in given if self._fits(agent, which)]
         if not fit:
+            first = self.gateway("model")
             try:
-                check_pairing(agent, self.gateway("model"))
+                check_pairing(agent, first)
             except ValueError as error:
-                raise ValueError(
-                    f"{error}: give a second gateway with GOFER_OPENAI_KEY, or another first one"
-                ) from None
+                raise ValueError(f"{error}: give a second one with GOFER_OPENAI_KEY, or another first one") from None
         return next((which for which in fit if self._has_key(which)), fit[0])
 
     def gateway(self, which: Which, *, with_ca: bool = False) -> Gateway:

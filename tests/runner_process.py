@@ -7,9 +7,11 @@ import os
 import secrets
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+import aiohttp
 
 from bot.config import Config, RunnerConfig, variable
 from bot.config_values import LOCAL_ONLY
@@ -58,7 +60,7 @@ async def runner_process(environment: Mapping[str, str], folder: Path) -> AsyncI
             sys.executable, "-m", "bot", "runner", env=os.environ | own, stdout=output, stderr=output
         )
     try:
-        await _listens(process, socket, log)
+        await _serves(process, socket, token, log)
         yield Runner(f"http+unix://{socket}", token, socket, log)
         process.terminate()
         async with asyncio.timeout(STOP_SECONDS):
@@ -78,13 +80,22 @@ def _files(folder: Path, token: str) -> Path:
     return tokens
 
 
-async def _listens(process: asyncio.subprocess.Process, socket: Path, log: Path) -> None:
+async def _serves(process: asyncio.subprocess.Process, socket: Path, token: str, log: Path) -> None:
+    """Until it has opened the engine: it listens before, and says 503."""
     async with asyncio.timeout(START_SECONDS):
-        while True:
-            if process.returncode is not None:
-                raise AssertionError(f"the runner has ended: see {log}")
-            with suppress(OSError):
-                _, writer = await asyncio.open_unix_connection(socket)
-                writer.close()
-                return
+        while not await _answers(socket, token):
+            assert process.returncode is None, f"the runner has ended: see {log}"
             await asyncio.sleep(LOOK_SECONDS)
+
+
+async def _answers(socket: Path, token: str) -> bool:
+    connector = aiohttp.UnixConnector(path=str(socket))
+    headers = {"Authorization": f"Bearer {token}"}
+    try:
+        async with (
+            aiohttp.ClientSession(connector=connector, headers=headers) as session,
+            session.get("http://runner/sandboxes") as response,
+        ):
+            return response.status == 200
+    except aiohttp.ClientError:
+        return False

@@ -8,7 +8,7 @@ from typing import Final
 from aiohttp import web
 from pydantic import BaseModel
 
-from sandbox import PrepareFailed, Workspaces
+from sandbox import Busy, PrepareFailed, Workspaces
 from sandbox.api import asked, choices, wire
 from sandbox.api.asked import Refused
 from sandbox.api.bodies import JOB_SECONDS, Bodies, send
@@ -154,7 +154,10 @@ class Routes:
     async def copy(self, request: web.Request) -> web.StreamResponse:
         handle = _handle(request, ("from",))
         origin = asked.sandbox_name(request.query.get("from", ""))
-        await self._workspaces().copy(handle, Handle(name=origin))
+        try:
+            await self._workspaces().copy(handle, Handle(name=origin))
+        except Busy as error:
+            raise Refused(409, f"cannot copy: {error}", "busy") from None
         return web.Response(status=204)
 
     async def prepare(self, request: web.Request) -> web.StreamResponse:

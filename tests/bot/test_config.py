@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.config import BUILD_OPTIONS, Config, ConfigError, for_run, from_environment, settings
+from bot.config import BUILD_OPTIONS, Config, ConfigError, for_run, for_runner, from_environment, settings
+from bot.config_values import LOCAL_ONLY
 
 ROOT = Path(__file__).parent.parent.parent
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEcanary\n-----END RSA PRIVATE KEY-----\n"
@@ -239,3 +240,88 @@ def test_docker_s_name_for_this_machine_is_resolved_where_a_setting_uses_it(
 ) -> None:
     config = from_environment(GOOD | {f"GOFER_{name}_URL": url, f"GOFER_{name}_PRIVATE": "true"})
     assert config.sandbox_settings().gateway.host_gateway is expected
+
+
+REMOTE = {
+    "GOFER_SANDBOX": "http+unix:///run/gofer-runner/api.sock",
+    "GOFER_RUNNER_TOKEN": "k7Qw9zR2mX4vB8nC1pL6tY3hJ5dF0sGa",
+    "GOFER_MODEL_KEY": None,
+}
+
+
+def remote(**more: str) -> Config:
+    given = GOOD | REMOTE | more
+    return from_environment({name: value for name, value in given.items() if value is not None})
+
+
+def test_with_a_runner_elsewhere_no_model_key_is_needed_and_no_docker() -> None:
+    found = remote().sandbox_settings()
+    assert found.runner is not None
+    assert found.runner.token.get_secret_value() == REMOTE["GOFER_RUNNER_TOKEN"]
+    assert found.gateway.key.get_secret_value() == ""
+    assert found.limits.model_fields_set == set(), "they are the runner's"
+    assert (remote().task_agent, remote().task_model) == (None, None)
+    assert remote(GOFER_AGENT="claude", GOFER_MODEL="m").task_agent == "claude"
+    assert remote(GOFER_AGENT="claude", GOFER_MODEL="m").task_model == "m"
+    assert remote(GOFER_TOKENS="5").sandbox_settings().limits.model_fields_set == {"tokens"}
+
+
+def test_with_a_runner_elsewhere_what_is_the_runner_s_is_not_wanted() -> None:
+    lines = mistakes(
+        **REMOTE | {"GOFER_MODEL_KEY": "sk-canary", "GOFER_DOCKER_HOST": "unix:///x", "GOFER_MIRROR": "no"}
+    )
+    assert [line.split()[0] for line in lines] == ["GOFER_DOCKER_HOST", "GOFER_MIRROR", "GOFER_MODEL_KEY"]
+    assert all("is the runner's to know" in line for line in lines)
+    assert {"model_key", "openai_key", "docker_host", "allowed"} < LOCAL_ONLY
+    assert not LOCAL_ONLY & {"github_url", "instance", "proxy_url", "wall_seconds", "agents", "state_dir", "sandbox"}
+
+
+def test_a_runner_elsewhere_needs_a_token_and_a_token_needs_a_runner() -> None:
+    (line,) = mistakes(**REMOTE | {"GOFER_RUNNER_TOKEN": None})
+    assert line.startswith("GOFER_RUNNER_TOKEN (or GOFER_RUNNER_TOKEN_FILE) is missing")
+    (line,) = mistakes(GOFER_RUNNER_TOKEN="x" * 40)
+    assert "give its address in GOFER_SANDBOX" in line
+    (line,) = mistakes(**REMOTE | {"GOFER_SANDBOX": "http://runner:8081"})
+    assert line.startswith("GOFER_SANDBOX: a runner is given as http+unix:///PATH, https://HOST[:PORT]")
+
+
+RUNNER = {"GOFER_RUNNER_TOKENS_FILE": "/etc/gofer-runner/tokens", "GOFER_MODEL_KEY": "sk-canary"}
+
+
+def test_the_runner_needs_tokens_and_the_model_and_nothing_of_github() -> None:
+    config = for_runner(RUNNER)
+    assert config.api_settings().listen == "127.0.0.1:8081"
+    assert config.sandbox_settings().gateway.key.get_secret_value() == "sk-canary"
+    with pytest.raises(ConfigError, match="GOFER_RUNNER_TOKENS_FILE is missing"):
+        for_runner({"GOFER_MODEL_KEY": "k"})
+    with pytest.raises(ConfigError, match="GOFER_MODEL_KEY"):
+        for_runner({"GOFER_RUNNER_TOKENS_FILE": "/x"})
+    with pytest.raises(ConfigError, match="leave it out for the runner itself"):
+        for_runner(RUNNER | {"GOFER_SANDBOX": "https://runner"})
+    with pytest.raises(ConfigError, match="GOFER_RUNNER_LISTEN: a socket is given as unix:///PATH"):
+        for_runner(RUNNER | {"GOFER_RUNNER_LISTEN": "unix:run/x"})
+
+
+def test_the_way_out_is_the_operator_s() -> None:
+    found = from_environment(
+        GOOD
+        | {
+            "GOFER_PROXY_URL": "http://proxy.test:3128/",
+            "GOFER_PROXY_USER": "me",
+            "GOFER_PROXY_PASSWORD": "canary",
+            "GOFER_ALLOWED": "npm, lan.test:8443",
+            "GOFER_ALLOWED_PRIVATE": "lan.test:8443",
+            "GOFER_STORE_DIR": "/srv/gofer",
+            "GOFER_RETENTION_SECONDS": "60",
+            "GOFER_MIRROR": "false",
+        }
+    ).sandbox_settings()
+    assert found.proxy is not None
+    assert (found.proxy.url, found.proxy.user) == ("http://proxy.test:3128", "me")
+    assert "canary" not in repr(found)
+    assert [(one.port, one.private) for one in found.allowed][-1] == (8443, True)
+    assert (found.store_dir, found.retention_seconds, found.mirror) == (Path("/srv/gofer"), 60, False)
+    (line,) = mistakes(GOFER_ALLOWED="*.test")
+    assert line.startswith("GOFER_ALLOWED: *.test: wildcards are not possible")
+    (line,) = mistakes(GOFER_STORE_DIR="srv")
+    assert line == "GOFER_STORE_DIR: it must be an absolute path"

@@ -13,10 +13,12 @@ from typing import IO
 import pytest
 
 from bot.bundle import NotARepository
-from bot.run import CHANGED, FAILED, INTERRUPTED, NO_CHANGE, exit_status, main, run, runs, source_of
+from bot.config import ConfigError
+from bot.run import CHANGED, FAILED, INTERRUPTED, NO_CHANGE, exit_status, main, run, runs, source_of, with_choice
 from bot.run_left import alive
 from bot.run_words import printable, summary
 from sandbox import (
+    AgentSettings,
     Changes,
     Handle,
     Job,
@@ -172,3 +174,14 @@ async def test_a_diff_that_stdout_does_not_take_is_kept(tmp_path: Path, full: IO
     with contextlib.redirect_stdout(full):
         assert await whole(world, tmp_path) == FAILED
     assert (tmp_path / "last.patch").read_bytes() == b"diff\n"
+
+
+def test_whoever_types_the_command_may_name_any_model_and_only_an_agent_that_is_set_up() -> None:
+    settings = Settings(state_dir=Path("/x"), agents={"claude": AgentSettings(model="m", models=("n",))})
+    assert with_choice(settings, None, None) == settings
+    assert with_choice(settings, "claude", "n") == settings
+    named = with_choice(settings, "claude", "other").for_agent("claude")
+    assert named is not None
+    assert (named.model, named.models) == ("m", ("n", "other"))
+    with pytest.raises(ConfigError, match="--agent pi: it is not in GOFER_AGENTS"):
+        with_choice(settings, "pi", None)

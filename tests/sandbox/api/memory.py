@@ -163,7 +163,7 @@ class Memory:
 
     async def copy(self, handle: Handle, origin: Handle) -> None:
         if self._called("copy", handle).workspace:
-            raise Busy("cannot copy: this sandbox is there already")
+            raise Busy("This sandbox is there already.")
         if (self.boxes.get(origin.name) or Box()).snapshot is None:
             raise NotThere("There is no snapshot of that sandbox.")
         self.boxes[handle.name] = Box(workspace=True)
