@@ -239,6 +239,10 @@ def test_an_error_of_a_settled_run_stays_whatever_is_printed_after_it() -> None:
     assert reader.reply == ""
 
 
+def test_words_before_a_tool_are_no_reply_of_a_run_that_was_cut_off() -> None:
+    assert read(said("First I look.", "toolUse")).reply == ""
+
+
 def test_a_run_that_was_cut_off_after_a_failure_is_told_by_it() -> None:
     reader = read(FAILED)
     assert not reader.final
