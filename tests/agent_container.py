@@ -74,6 +74,8 @@ class AgentContainer:
     api: Api = "anthropic-messages"
     home: Mapping[str, bytes] = field(default_factory=dict)
     """Files for HOME beside the agent's own."""
+    seconds: float = RUN_SECONDS
+    """A run that takes longer fails the test."""
     names: Names = field(init=False)
 
     def __post_init__(self) -> None:
@@ -104,19 +106,19 @@ class AgentContainer:
     async def run(
         self, command: Sequence[str], limits: Limits | None = None, environment: Mapping[str, str] | None = None
     ) -> Ended:
-        """Run ``command`` through the entry to its end. Fails the test where it does not end within a minute."""
+        """Run ``command`` through the entry to its end. Fails the test where it does not end within ``seconds``."""
         loop = asyncio.get_running_loop()
         planned = self.plan(command, limits or Limits(), environment)
         await self.engine.create(planned)
         started = loop.time()
         await self.engine.start(planned.name)
-        await self.engine.ended(planned.name, RUN_SECONDS)
+        await self.engine.ended(planned.name, self.seconds)
         seconds = loop.time() - started
         look = await self.engine.look(planned.name)
         assert look is not None
         out, err = await self._log(planned.name)
         await self.engine.remove(planned.name)
-        assert not look.running, f"still running after {RUN_SECONDS} s: {out[-500:]!r} {err[-500:]!r}"
+        assert not look.running, f"still running after {self.seconds} s: {out[-500:]!r} {err[-500:]!r}"
         return Ended(look, out, err, seconds)
 
     async def shell(self, script: str) -> Ended:
@@ -177,7 +179,9 @@ async def agent_container(
     engine = await DockerEngine.open(host)
     try:
         with tempfile.TemporaryDirectory(prefix="gofer-") as folder:
-            box = AgentContainer(engine, images, instance, Path(folder), ScriptedModel(scenario), agent, api, home or {})
+            box = AgentContainer(
+                engine, images, instance, Path(folder), ScriptedModel(scenario), agent, api, home or {}
+            )
             try:
                 await box.open(tree, AGENTS[agent].prompt(prompt))
                 yield box

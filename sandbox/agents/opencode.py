@@ -2,12 +2,15 @@
 
 What a repository can do to this CLI, measured on the real one: ``opencode.json`` and ``.opencode/opencode.json`` (base
 URL, MCP servers, plugins), ``.opencode/plugin``, ``plugins``, ``tool``, ``command`` and ``agent`` are taken, run, and
-the JSON files even rewritten, so that they show in the diff. ``OPENCODE_PURE=1`` keeps the plugins out and no more.
-``OPENCODE_DISABLE_PROJECT_CONFIG=1`` keeps all of it out, and AGENTS.md and CLAUDE.md with it: those come back in
-through ``instructions`` of our own configuration, which name the files at the root, whichever are there (both, where
-both are; the CLI by itself would take AGENTS.md alone). Those in folders below are found by the CLI when it reads a
-file near them, as ever. ``.env`` and ``bunfig.toml`` are not read by this binary. All the same nothing rests on this:
-what the repository may get to run inside holds no credential and reaches nothing.
+the JSON files even rewritten, so that they show in the diff. ``OPENCODE_DISABLE_PROJECT_CONFIG=1`` keeps all of it out
+but one thing: once a tool is used, a second loader within the CLI, which no switch stops (``OPENCODE_PURE=1`` neither),
+imports the files of ``.opencode/plugin``, ``.opencode/plugins`` and ``plugin`` in ``opencode.json``. So a repository's
+JavaScript must be held to run, and what holds it is the sandbox: no credential is in there, and nothing is reached.
+``.env`` and ``bunfig.toml`` are not read by this binary.
+
+The switch keeps AGENTS.md and CLAUDE.md out too. They come back in through ``instructions`` of our own configuration,
+which name the files at the root, whichever are there (both, where both are; the CLI by itself would take AGENTS.md
+alone). Those in folders below are found by the CLI when it reads a file near them, as ever.
 
 It has no final event: see ``opencode_reader``. Its five retries (2, 4, 8, 16, 30 s) cannot be set, and a stream that
 ends without its end is asked for again without a pause for ever: the egress cuts that (``same_request``).
