@@ -53,6 +53,10 @@ class Remote:
                 return name
         raise GitFailed("fetch", 128, f"fatal: Remote branch {ref} not found in upstream origin")
 
+    def value(self, name: str) -> str:
+        """What the host says that ``HEAD``, or a ref that was asked for, is at."""
+        return self.head if name == "HEAD" else self.names.get(name, "")
+
 
 @dataclass(frozen=True)
 class Size:
@@ -101,10 +105,22 @@ def fetch(folder: Path, url: str, wanted: str, deadline: Deadline, flags: tuple[
     return words
 
 
-def commit(folder: Path, deadline: Deadline) -> str:
-    """The commit that was wanted."""
+def has(folder: Path, remote: Remote, wanted: str, deadline: Deadline) -> bool:
+    """Whether a branch or tag is here as the host has it now. (A ref is written only after all that it leads to; an
+    object alone may be what a killed fetch left.)"""
+    name = f"refs/heads/{remote.head_branch}" if wanted == "HEAD" else wanted
+    value = remote.value(wanted)
+    if not value or not name.startswith(("refs/heads/", "refs/tags/")):
+        return False
     git = Git(deadline, extra={"GIT_DIR": str(folder)})
-    return git.run("rev-parse", "--verify", "--end-of-options", f"{BASE}^{{commit}}").out.decode().strip()
+    listing = git.run("for-each-ref", "--format=%(refname) %(objectname)", name).out.decode("utf-8", "replace")
+    return f"{name} {value}" in listing.splitlines()
+
+
+def commit(folder: Path, revision: str, deadline: Deadline) -> str:
+    """The commit that a ref or an object id of the host's leads to."""
+    git = Git(deadline, extra={"GIT_DIR": str(folder)})
+    return git.run("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").out.decode().strip()
 
 
 def is_the_same_history(folder: Path, remote: Remote, deadline: Deadline) -> bool:

@@ -97,13 +97,16 @@ def _fetched(
 ) -> Found:
     wanted = asked.commit or remote.full_name(asked.ref)
     folder = _current(place, remote)
+    if not asked.commit and generation.has(folder, remote, wanted, deadline):
+        # The host has just told this task, by its own token, what is here already.
+        return Found(folder, generation.commit(folder, remote.value(wanted), deadline), remote.head_branch, "")
     words = generation.fetch(folder, asked.url, wanted, deadline, flags)
     if not generation.is_the_same_history(folder, remote, deadline):
         # Rewritten as a whole, or another repository under the same name: its objects are none of this task's business.
         generation.close(folder)
         folder = _new(place, remote)
         words = generation.fetch(folder, asked.url, wanted, deadline, flags)
-    base = generation.commit(folder, deadline)
+    base = generation.commit(folder, generation.BASE, deadline)
     generation.seal(folder, place.repository, remote)
     return Found(folder, base, remote.head_branch, words)
 

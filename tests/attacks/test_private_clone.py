@@ -129,6 +129,12 @@ async def rig(
             finally:
                 await service.uninstall()
                 await service.close()
+                kept = [
+                    one.name
+                    for one in docker_client.volumes.list()
+                    if f"gofer-{nothing_left_behind}-mirror-" in one.name
+                ]
+                assert kept == []
 
 
 async def test_the_one_repository_is_cloned_with_its_history_and_the_token_is_nowhere(rig: Rig) -> None:

@@ -48,7 +48,12 @@ def test_the_whole_history_is_there_and_none_of_it_in_the_workspace(one: Mirrore
 def test_the_second_task_brings_nothing_and_the_third_what_is_new(one: Mirrored) -> None:
     first = one.fetch("a")
     before = sorted(one.data.rglob("*.pack"))
+    one.host.requests.clear()
     second = one.fetch("b")
+    # It is asked what it has, and that is all.
+    assert [line.split("?")[0] for line in one.host.requests] == [
+        "GET /plain.git/info/refs", "POST /plain.git/git-upload-pack",
+    ]  # fmt: skip
     assert (second.done.base_commit, second.generation) == (first.done.base_commit, "git")
     assert sorted(one.data.rglob("*.pack")) == before
     new = one.commit("third")
@@ -244,6 +249,17 @@ def test_what_a_killed_fetch_left_is_swept_and_a_first_one_that_was_killed_start
     task = one.fetch("b")
     assert (task.generation, task.done.base_commit) == ("git", new)
     assert not [path for path in place.rglob("*") if "tmp" in path.name or path.name.endswith(".lock")]
+
+
+def test_a_branch_is_here_only_with_all_that_it_leads_to(one: Mirrored) -> None:
+    """A killed fetch leaves objects without what they name, never a ref: the commit alone is not taken for it all."""
+    one.fetch("a")
+    new = one.commit("third")
+    raw = git(one.work, "cat-file", "commit", new)
+    assert git(one.data / "git", "hash-object", "-w", "-t", "commit", "--stdin", stdin=raw).decode().strip() == new
+    task = one.fetch("b")
+    assert (task.done.base_commit, task.through_mirror) == (new, True)
+    assert (task.repo / "more").read_text() == "third"
 
 
 def test_another_object_format_starts_a_new_mirror(one: Mirrored) -> None:
