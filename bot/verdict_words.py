@@ -71,18 +71,25 @@ def _finished(outcome: Outcome) -> Verdict:
     return Verdict("changed", done)
 
 
+AGAIN = "Write the command again to start over."
+
+
 def _failed(outcome: Outcome) -> Verdict:
     ran = duration(outcome.duration_seconds)
-    status = "" if outcome.exit_code is None else f" with exit status {outcome.exit_code}"
-    again = "Write the command again to start over."
+    known = _stopped(ran) | _by_itself(outcome.exit_code)
+    return known.get(outcome.reason, Verdict("failed", "❌ **Failed.**", AGAIN))
+
+
+def _stopped(ran: str) -> dict[Reason, Verdict]:
+    """What we, the machine or a limit did to the agent."""
     return {
-        Reason.CANCELLED: Verdict("cancelled", f"🛑 **Cancelled** after {ran}.", again),
+        Reason.CANCELLED: Verdict("cancelled", f"🛑 **Cancelled** after {ran}.", AGAIN),
         Reason.DEADLINE: Verdict(
             "timed out",
             f"⏱️ **Timed out.** The agent was stopped after {ran}, the longest that is allowed here.",
             "Ask for a smaller step, or let the operator raise the limit.",
         ),
-        Reason.LOST: Verdict("lost", "❓ **Lost.** The sandbox ended without recording how.", again),
+        Reason.LOST: Verdict("lost", "❓ **Lost.** The sandbox ended without recording how.", AGAIN),
         Reason.OUT_OF_MEMORY: Verdict(
             "failed: out of memory",
             f"❌ **Failed: out of memory.** The agent was killed after {ran}.",
@@ -102,8 +109,23 @@ def _failed(outcome: Outcome) -> Verdict:
             "stopped: going round in circles",
             f"🔁 **Stopped: the agent went round in circles.** For {ran} it worked, and at the end it put the same "
             "question to the model again and again.",
-            f"{again} If it stays so, the operator should look at the model's gateway.",
+            f"{AGAIN} If it stays so, the operator should look at the model's gateway.",
         ),
+        Reason.EGRESS_LOST: Verdict(
+            "failed",
+            "❌ **Failed.** The sandbox lost its way out to the model, and nothing else may take its place.",
+            AGAIN,
+        ),
+        Reason.FETCH_FAILED: Verdict(
+            "failed: not fetched", "❌ **Failed: the repository could not be fetched.** No agent ran.", AGAIN
+        ),
+    }
+
+
+def _by_itself(exit_code: int | None) -> dict[Reason, Verdict]:
+    """What the agent or its model did."""
+    status = "" if exit_code is None else f" with exit status {exit_code}"
+    return {
         Reason.REFUSED: Verdict(
             "refused by the model",
             "⛔ **Refused by the model.** Its provider's rules stopped the answer, not this bot.",
@@ -112,25 +134,17 @@ def _failed(outcome: Outcome) -> Verdict:
         Reason.NO_REPLY: Verdict(
             "failed: no reply",
             "❌ **Failed: the agent ended without a word**, and nothing is changed.",
-            f"{again} If it stays so, say more closely what is to be done.",
+            f"{AGAIN} If it stays so, say more closely what is to be done.",
         ),
-        Reason.EXIT: Verdict("failed", f"❌ **Failed.** The agent's program ended{status}.", again),
+        Reason.EXIT: Verdict("failed", f"❌ **Failed.** The agent's program ended{status}.", AGAIN),
         Reason.AGENT_ERROR: Verdict(
             "failed",
             "❌ **Failed.** The agent reported an error, or stopped before it had finished.",
-            f"{again} If it says that the model refused or had no credit, the operator must mend that first.",
+            f"{AGAIN} If it says that the model refused or had no credit, the operator must mend that first.",
         ),
         Reason.NO_MODEL_ANSWER: Verdict(
             "failed",
             "❌ **Failed.** The agent says it has finished, but the model never gave one whole answer.",
             "Try again later; if it stays so, the operator should look at the model's gateway.",
         ),
-        Reason.EGRESS_LOST: Verdict(
-            "failed",
-            "❌ **Failed.** The sandbox lost its way out to the model, and nothing else may take its place.",
-            again,
-        ),
-        Reason.FETCH_FAILED: Verdict(
-            "failed: not fetched", "❌ **Failed: the repository could not be fetched.** No agent ran.", again
-        ),
-    }.get(outcome.reason, Verdict("failed", "❌ **Failed.**", again))
+    }
