@@ -37,15 +37,19 @@ def open_session(*, trust_env: bool = False, ca_pem: str = "", proxy: Proxy | No
     are trusted too. Call it in a running loop, and close it when done. No cookies are kept. Raises ``ValueError`` for
     certificates that are none.
     """
-    user = aiohttp.BasicAuth(proxy.user, proxy.password.get_secret_value()) if proxy and proxy.user else None
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(ssl=_trust(ca_pem + "\n" + (proxy.ca_pem if proxy else ""))),
         trust_env=trust_env,
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=CALL_TIMEOUT,
-        proxy=proxy.url if proxy else None,
-        proxy_auth=user,
+        proxy=_address(proxy) if proxy else None,
     )
+
+
+def _address(proxy: Proxy) -> URL:
+    """With user and password in it, which aiohttp makes a header of. It is in no error of ours."""
+    url = URL(proxy.url)
+    return url.with_user(proxy.user).with_password(proxy.password.get_secret_value()) if proxy.user else url
 
 
 def _trust(pem: str) -> ssl.SSLContext | bool:
@@ -99,6 +103,8 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
 def _words(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return "no answer in time"
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        return f"the proxy answered {error.status}"
     if isinstance(error, aiohttp.ClientConnectorError):
         return f"no connection: {error.os_error.strerror or type(error).__name__}"
     return f"connection broken: {type(error).__name__}"

@@ -68,3 +68,14 @@ def test_every_verb_of_the_grammar_is_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text()
     lone = [verb for verb in VERBS if verb is not Verb.RUN]  # written without a word of its own: `/agent PROMPT`
     assert [verb for verb in lone if f"/agent {verb}" not in readme] == []
+
+
+def test_the_two_units_share_the_socket_and_not_the_engine() -> None:
+    bot, runner = ((ROOT / f"deploy/gofer-{name}.service").read_text() for name in ("bot", "runner"))
+    assert "docker" not in re.sub(r"^(#|InaccessiblePaths=).*", "", bot, flags=re.MULTILINE)
+    assert "SupplementaryGroups=docker\n" in runner
+    assert "SupplementaryGroups=gofer-runner\n" in bot
+    one = (ROOT / "deploy/gofer.service").read_text()
+    hardening = set(re.findall(r"^(?:Protect|Private|No|Restrict|Lock|Capability|Limit)\w+=.*$", one, re.MULTILINE))
+    for unit in (bot, runner):
+        assert hardening <= set(unit.splitlines())
