@@ -84,14 +84,6 @@ async def test_a_failure_ends_with_its_reason_in_words_and_leaves_nothing(row: R
 
 
 @pytest.mark.slow
-async def test_a_loop_without_an_end_is_ended_by_the_budget(run: Run) -> None:
-    seen = await run("loop", Limits(wall_seconds=SOON_SECONDS, model_requests=10))
-    assert (seen.state, seen.reason) == (State.FAILED, Reason.BUDGET), seen
-    assert seen.requests <= 10, seen
-    assert seen.left == ()
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("scenario", ["badtool", scenarios.shell("true")])
 async def test_a_tree_that_was_not_changed_is_told(scenario: str, run: Run) -> None:
     seen = await run(scenario)
