@@ -21,7 +21,7 @@ def settings(**values: str) -> Settings:
     return config(**values).sandbox_settings()
 
 
-def mistakes(keys: dict[str, str] = KEYS, **values: str) -> list[str]:
+def mistakes(keys: dict[str, str] = KEYS, /, **values: str) -> list[str]:
     with pytest.raises(ConfigError) as caught:
         read(SandboxConfig, {f"GOFER_{name.upper()}": value for name, value in values.items()} | keys)
     assert "sk-" not in str(caught.value)
