@@ -21,6 +21,8 @@ LINGER_BYTES = 16 * 2**20
 LINGER_SECONDS = 5
 # One that sends nothing for this long is not sending a body.
 LINGER_IDLE_SECONDS = 0.5
+# No answer: the client is asked for its body.
+_GO_ON = b"HTTP/1.1 100 "
 _PIECE = 64 * 2**10
 # A host name of the longest kind, and the words around it.
 MAX_PHRASE_CHARS = 400
@@ -82,7 +84,6 @@ class Door:
     def body_seen(self) -> None:
         """The body is complete: what follows is the next head, and mitmproxy keeps it until it gets to it."""
         self._in_request, self._head_bytes, self.counted = False, 0, None
-        self._answering = False  # "100 Continue" is no answer
 
     def refuse(self, status: int, reason: str, *, head: bool = False) -> None:
         """Answer now; from here on mitmproxy can write nothing to this client. Once only, and not after close.
@@ -124,12 +125,12 @@ class Door:
                 return b""
         elif self.counted is not None:
             self.counted(len(data))
-            return b"" if self._refused else data
+            return b"" if self._refused or self._closed else data
         return data
 
     def write(self, data: bytes) -> None:
         if not self._refused and not self._muted and not self._closed:
-            self._answering = True
+            self._answering = self._answering or not data.startswith(_GO_ON)
             self._writer.write(data)
 
     async def drain(self) -> None:

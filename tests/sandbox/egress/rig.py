@@ -253,7 +253,7 @@ def run(it):
                 if isinstance(part, dict):
                     left = part["zeros"]
                     while left > 0:
-                        s.sendall(bytes(min(left, 65536)))
+                        s.sendall(bytes([part["of"]]) * min(left, 65536))
                         left -= 65536
                 else:
                     s.sendall(base64.b64decode(part))
@@ -285,7 +285,8 @@ class Exchange:
     send: bytes
     to: str = "agent/model.sock"
     zeros: int = 0
-    """So many bytes of zero after it, and ``last`` after those."""
+    """So many bytes of zero (or ``of``) after it, and ``last`` after those."""
+    of: int = 0
     last: bytes = b""
     until: bytes = b""
     then: Exchange | None = None
@@ -297,7 +298,7 @@ class Exchange:
     def spoken(self) -> dict[str, Any]:
         parts: list[Any] = [base64.b64encode(self.send).decode()]
         if self.zeros:
-            parts += [{"zeros": self.zeros}, base64.b64encode(self.last).decode()]
+            parts += [{"zeros": self.zeros, "of": self.of}, base64.b64encode(self.last).decode()]
         return {
             "to": self.to,
             "send": parts,
