@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random as _random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
 import aiohttp
@@ -18,11 +18,17 @@ from pydantic import SecretStr
 from bot import github_urls as urls
 from bot.github_auth import AppCredential, Clock, GitHubClock
 from bot.github_calls import Call, Calls
+from bot.github_checks import Checks
 from bot.github_comments import Comments
+from bot.github_conversation import Conversation
+from bot.github_deliveries import Deliveries
 from bot.github_http import CALL_TIMEOUT, open_session
 from bot.github_installations import (
     TO_ASK,
+    TO_CHECK,
     TO_FETCH,
+    TO_PUBLISH,
+    TO_READ,
     TO_WRITE_ISSUES,
     TO_WRITE_PULL_REQUESTS,
     Installations,
@@ -30,30 +36,50 @@ from bot.github_installations import (
     to_write,
 )
 from bot.github_pace import WRITE_SPACING_SECONDS, Sleep
+from bot.github_publishing import Publishing
 from bot.github_retry import RetryLimits
 from bot.github_roles import role_in
+from bot.github_threads import Threads
 from bot.github_values import (
     AppInfo,
+    BranchMoved,
+    BranchProtected,
+    CheckAction,
+    CommitSpec,
+    DeliveryInfo,
     FetchToken,
     GitHubRefused,
     GitHubUnavailable,
+    PullInfo,
     RepositoryInfo,
     RepositoryRef,
+    TreeEntry,
 )
+from bot.tasks import Actor
 
 __all__ = [
     "TO_ASK",
+    "TO_CHECK",
     "TO_FETCH",
+    "TO_PUBLISH",
+    "TO_READ",
     "TO_WRITE_ISSUES",
     "TO_WRITE_PULL_REQUESTS",
     "AppInfo",
+    "BranchMoved",
+    "BranchProtected",
+    "CheckAction",
+    "CommitSpec",
+    "DeliveryInfo",
     "FetchToken",
     "GitHub",
     "GitHubRefused",
     "GitHubUnavailable",
+    "PullInfo",
     "RepositoryInfo",
     "RepositoryRef",
     "RetryLimits",
+    "TreeEntry",
     "open_session",
     "utc_now",
 ]
@@ -105,6 +131,15 @@ class GitHub:
             calls, as_app, githubs_clock, sleep=sleep, write_spacing_seconds=write_spacing_seconds
         )
         self._comments = Comments(self._installations, str(app_id))
+        self.threads = Threads(self._installations, str(app_id))
+        """Reading."""
+        self.publishing = Publishing(self._installations, self.threads)
+        """Files, commits, branches and pull requests."""
+        self.conversation = Conversation(self._installations, str(app_id))
+        """Answers on review threads, labels, hiding."""
+        self.checks = Checks(self._installations)
+        self.missed = Deliveries(self._installations)
+        """Webhooks that did not arrive."""
 
     # Who we are and where we may be.
 
@@ -154,6 +189,14 @@ class GitHub:
             raise
         with expecting("a permission"):
             return role_in(data, login, user_id)
+
+    async def writers(self, where: RepositoryRef, actors: Iterable[Actor]) -> frozenset[int]:
+        """Ids of those among ``actors`` who may write to the repository; programs never do."""
+
+        async def role(login: str, user_id: int) -> str:
+            return await self.collaborator_permission(where, login, user_id)
+
+        return await self.threads.writers(where, actors, role)
 
     # What we write. ``pull_request``: the thread is one, which needs another permission.
 

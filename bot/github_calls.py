@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import aiohttp
 from gidgethub import GitHubException, sansio
 
-from bot import github_urls
+from bot import github_urls as urls
 from bot.github_auth import Credential, GitHubClock, bad_credentials
 from bot.github_http import Answer, NoAnswer, exchange
 from bot.github_pace import Pace, Sleep
@@ -45,6 +45,16 @@ class Call:
     query: Mapping[str, str | int] = field(default_factory=dict)
     body: Mapping[str, Any] | None = None
     repository_id: int | None = None
+    paged: bool = False
+    """The result is a ``Page``."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of a list, and the URL of the next one as GitHub wrote it."""
+
+    items: Any
+    more: str | None
 
 
 class Calls:
@@ -84,7 +94,7 @@ class Calls:
                 raise GitHubRefused(401, refused[1].words)
             outcome = await self._once(call, secret)
             if not isinstance(outcome, Failure):
-                return outcome.value
+                return Page(outcome.value, outcome.more) if call.paged else outcome.value
             if bad_credentials(outcome) and refused is None:
                 refused = (secret, outcome)
                 continue
@@ -127,7 +137,12 @@ class Calls:
         for _ in range(MAX_REDIRECTS):
             try:
                 answer = await exchange(
-                    self._session, call.method, self._api_url + path, headers(secret), encode(call.body), self._timeout
+                    self._session,
+                    call.method,
+                    urls.base_for(self._api_url, call.path) + path,
+                    headers(secret),
+                    encode(call.body),
+                    self._timeout,
                 )
             except NoAnswer as error:
                 return Failure(None, str(error))
@@ -143,7 +158,7 @@ class Calls:
         keeps = {307, 308} if call.method != "GET" else {301, 302, 307, 308}
         if answer.status not in keeps or call.repository_id is None:
             return None
-        return github_urls.redirected(self._api_url, answer.headers.get("location", ""), call.repository_id)
+        return urls.redirected(self._api_url, answer.headers.get("location", ""), call.repository_id)
 
     def _spent(self, started: datetime) -> float:
         return (self._clock.now() - started).total_seconds()
@@ -151,9 +166,10 @@ class Calls:
 
 @dataclass(frozen=True)
 class Success:
-    """A 2xx answer, decoded."""
+    """A 2xx answer, decoded. ``more`` is the next page's URL as GitHub wrote it: not to be called as it is."""
 
     value: Any
+    more: str | None = None
 
 
 def headers(secret: str) -> dict[str, str]:
@@ -175,14 +191,14 @@ def read(answer: Answer) -> Success | Failure:
     A 2xx that cannot be read is no answer. An error page of a proxy (HTML, odd status) is an error with short words.
     """
     try:
-        value, _, _ = sansio.decipher_response(answer.status, answer.headers, answer.body)
+        value, _, more = sansio.decipher_response(answer.status, answer.headers, answer.body)
     except GitHubException as error:
         return Failure(answer.status, short(str(error)), answer.headers)
     except (ValueError, LookupError, TypeError, AttributeError):
         # Broken JSON, a body that is no text, an unknown charset, a status that Python has no name for (520 to 530).
         status = None if 200 <= answer.status < 300 else answer.status
         return Failure(status, "an answer that could not be read", answer.headers)
-    return Success(value)
+    return Success(value, more)
 
 
 def short(words: str) -> str:

@@ -18,6 +18,9 @@ TO_ASK: Final[Permissions] = {"metadata": "read"}
 TO_WRITE_ISSUES: Final[Permissions] = {"issues": "write", "metadata": "read"}
 TO_WRITE_PULL_REQUESTS: Final[Permissions] = {"issues": "write", "metadata": "read", "pull_requests": "write"}
 TO_FETCH: Final[Permissions] = {"contents": "read", "metadata": "read"}
+TO_READ: Final[Permissions] = {"contents": "read", "issues": "read", "metadata": "read", "pull_requests": "read"}
+TO_PUBLISH: Final[Permissions] = {"contents": "write", "metadata": "read", "pull_requests": "write"}
+TO_CHECK: Final[Permissions] = {"checks": "write", "metadata": "read"}
 
 
 def to_write(pull_request: bool) -> Permissions:

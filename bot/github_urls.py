@@ -11,6 +11,8 @@ from bot.github_values import RepositoryRef
 
 APP = "/app"
 OWN_TOKEN = "/installation/token"  # noqa: S105 - a path
+GRAPHQL = "/graphql"
+DELIVERIES = "/app/hook/deliveries"
 
 
 def _part(text: str) -> str:
@@ -41,6 +43,82 @@ def comment(where: RepositoryRef, comment_id: int) -> str:
 
 def reactions(where: RepositoryRef, comment_id: int) -> str:
     return f"{comment(where, comment_id)}/reactions"
+
+
+def issue(where: RepositoryRef, number: int) -> str:
+    return f"{repository(where)}/issues/{number}"
+
+
+def label(where: RepositoryRef, number: int, name: str) -> str:
+    return f"{issue(where, number)}/labels/{_part(name)}"
+
+
+def pulls(where: RepositoryRef) -> str:
+    return f"{repository(where)}/pulls"
+
+
+def pull(where: RepositoryRef, number: int) -> str:
+    return f"{pulls(where)}/{number}"
+
+
+def reviews(where: RepositoryRef, number: int) -> str:
+    return f"{pull(where, number)}/reviews"
+
+
+def review_comments(where: RepositoryRef, number: int) -> str:
+    return f"{pull(where, number)}/comments"
+
+
+def replies(where: RepositoryRef, number: int, root_id: int) -> str:
+    return f"{review_comments(where, number)}/{root_id}/replies"
+
+
+def review_reactions(where: RepositoryRef, comment_id: int) -> str:
+    return f"{pulls(where)}/comments/{comment_id}/reactions"
+
+
+def contents(where: RepositoryRef, path: str) -> str:
+    return f"{repository(where)}/contents/{_parts(path)}"
+
+
+def git(where: RepositoryRef, kind: str) -> str:
+    """``blobs``, ``trees``, ``commits`` or ``refs``: where one is made."""
+    return f"{repository(where)}/git/{kind}"
+
+
+def git_commit(where: RepositoryRef, sha: str) -> str:
+    return f"{git(where, 'commits')}/{_part(sha)}"
+
+
+def branch(where: RepositoryRef, name: str) -> str:
+    """To read; GitHub has another path to write."""
+    return f"{repository(where)}/git/ref/heads/{_parts(name)}"
+
+
+def branch_to_write(where: RepositoryRef, name: str) -> str:
+    return f"{repository(where)}/git/refs/heads/{_parts(name)}"
+
+
+def check_runs(where: RepositoryRef) -> str:
+    return f"{repository(where)}/check-runs"
+
+
+def check_run(where: RepositoryRef, check_id: int) -> str:
+    return f"{check_runs(where)}/{check_id}"
+
+
+def redelivery(delivery_id: int) -> str:
+    return f"{DELIVERIES}/{delivery_id}/attempts"
+
+
+def base_for(api_url: str, path: str) -> str:
+    """The base of a path. A server of GitHub Enterprise has GraphQL beside the REST API's version, not below it."""
+    return api_url.removesuffix("/v3") if path == GRAPHQL and api_url.endswith("/api/v3") else api_url
+
+
+def _parts(path: str) -> str:
+    """A name of several segments, each quoted whole."""
+    return "/".join(_part(part) for part in path.split("/"))
 
 
 def redirected(api_url: str, location: str, repository_id: int) -> str | None:

@@ -7,10 +7,12 @@ The errors are split by what the caller does next: ``GitHubUnavailable`` says to
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Literal
 
 from pydantic import SecretStr
 
 from bot.tasks import Frozen
+from bot.threads import Head
 
 
 class RepositoryRef(Frozen):
@@ -47,6 +49,63 @@ class AppInfo(Frozen):
         return f"{self.slug}[bot]"
 
 
+class PullInfo(Frozen):
+    """A pull request as it is now."""
+
+    number: int
+    state: Literal["open", "closed"]
+    merged: bool
+    draft: bool
+    locked: bool
+    title: str
+    url: str
+    """Of its page."""
+    head: Head
+    by_us: bool
+    """The App has opened it."""
+
+
+class TreeEntry(Frozen):
+    """One file of a commit to be made. Exactly one of: text, data, or neither (it is removed)."""
+
+    path: str
+    mode: str = "100644"
+    text: str | None = None
+    data: bytes | None = None
+
+    @property
+    def removed(self) -> bool:
+        return self.text is None and self.data is None
+
+
+class CommitSpec(Frozen):
+    """A commit on top of ``parent``: its tree with the entries in place. Author and date are GitHub's to set."""
+
+    message: str
+    parent: str
+    entries: tuple[TreeEntry, ...]
+
+
+class CheckAction(Frozen):
+    """A button of a check run. GitHub's bounds, in characters: 20, 40, 20."""
+
+    label: str
+    description: str
+    identifier: str
+
+
+class DeliveryInfo(Frozen):
+    """A webhook delivery in the App's own list, which reaches back about three days."""
+
+    id: int
+    guid: str
+    event: str
+    action: str
+    delivered_at: datetime
+    ok: bool
+    repository_id: int | None
+
+
 class FetchToken(Frozen):
     """An installation token for one repository. ``repr`` and ``str`` never show it."""
 
@@ -64,6 +123,14 @@ class GitHubUnavailable(Exception):
     def __init__(self, words: str, retry_after_seconds: float = 30.0) -> None:
         super().__init__(words)
         self.retry_after_seconds = retry_after_seconds
+
+
+class BranchMoved(Exception):
+    """The branch is not where it was expected to be, or is gone. ``str()`` says how."""
+
+
+class BranchProtected(Exception):
+    """GitHub's rules keep the App from writing this branch. ``str()`` has its words."""
 
 
 class GitHubRefused(Exception):

@@ -186,7 +186,8 @@ def find(method: str, path: str) -> tuple[Json, dict[str, str]] | None:
     """The operation of a path as sent. ``/repositories/ID``, where a renamed repository answers, is the same place."""
     path = re.sub(r"^/repositories/[0-9]+", "/repos/owner/repo", path)
     for template, operations in description()["paths"].items():
-        pattern = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", template)
+        many = re.sub(r"\{(path|ref|basehead)\}$", r"(?P<\1>.+)", template)  # of several segments at the end
+        pattern = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", many)
         match = re.fullmatch(pattern, path)
         if match and method.lower() in operations:
             return operations[method.lower()], {name: unquote(value) for name, value in match.groupdict().items()}

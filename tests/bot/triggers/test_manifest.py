@@ -28,7 +28,15 @@ def test_the_events_are_those_that_a_trigger_reads() -> None:
 
 def test_c08_the_permissions_are_those_that_tokens_ask_for_and_no_more() -> None:
     asked: dict[str, str] = {}
-    for purpose in (github.TO_WRITE_ISSUES, github.TO_WRITE_PULL_REQUESTS, github.TO_FETCH):
+    purposes = (
+        github.TO_WRITE_ISSUES,
+        github.TO_WRITE_PULL_REQUESTS,
+        github.TO_FETCH,
+        github.TO_READ,
+        github.TO_PUBLISH,
+        github.TO_CHECK,
+    )
+    for purpose in purposes:
         for name, level in purpose.items():
             asked[name] = max(level, asked.get(name, "read"), key=LEVELS.index)
     assert manifest()["default_permissions"] == asked

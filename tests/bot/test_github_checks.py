@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from bot.demo.github import LocalGitHub
+from bot.github import CheckAction, GitHub
+from tests.bot.conversing import talk
+from tests.github_world import Place
+
+CANCEL = CheckAction(label="Cancel", description="Stop the task", identifier="cancel")
+
+
+async def test_a_check_is_made_once_and_completed(
+    github_world: LocalGitHub, github_client: GitHub, place: Place
+) -> None:
+    t = await talk(github_world, place)
+    checks = github_client.checks
+    made = [
+        await checks.create(
+            place.where, sha=t.pull.sha, external_id="a:2", title="Working", summary="s", actions=[CANCEL]
+        )
+        for _ in range(2)
+    ]
+    assert made[0] == made[1] == place.repository.checks[0].id
+    await checks.update(place.where, made[0] or 0, title="Done", summary="s", conclusion="success", actions=[])
+    fields = place.repository.checks[0].fields
+    assert (fields["status"], fields["conclusion"], fields["output"]["title"]) == ("completed", "success", "Done")
+    again = await checks.create(place.where, sha=t.pull.sha, external_id="a:2", title="Again", summary="s", actions=[])
+    assert again != made[0]
+
+
+async def test_without_the_permission_the_feature_is_off(
+    github_world: LocalGitHub, github_client: GitHub, place: Place
+) -> None:
+    t = await talk(github_world, place)
+    del github_world.app.permissions["checks"]
+    made = await github_client.checks.create(
+        place.where, sha=t.pull.sha, external_id="a:2", title="T", summary="s", actions=[]
+    )
+    assert made is None
+    await github_client.checks.update(place.where, 5, title="T", summary="s", conclusion=None, actions=[])
