@@ -43,7 +43,7 @@ lint: .venv/gofer-ready .venv/egress-types-ready ## ruff, mypy, and shellcheck w
 	@$(PYTHON) -m ruff format --check --quiet .
 	@$(PYTHON) -m mypy
 	@$(SETUP)/lint-egress.sh
-	@if command -v shellcheck >/dev/null; then shellcheck -x $(SETUP)/*.sh images/*/*.sh images/base/entry .ci/run; \
+	@if command -v shellcheck >/dev/null; then shellcheck -x $(SETUP)/*.sh images/*/*.sh images/base/{entry,setup,wayout} images/pi/pi .ci/run; \
 	else echo "lint: shellcheck is not installed; the shell scripts were not checked"; fi
 
 images: .venv/gofer-ready engine ## build the images whose inputs have changed
