@@ -32,6 +32,11 @@ class LimitSettings(Places):
     )
     patch_bytes: int = Field(default=_limits.patch_bytes, gt=0, description="a larger patch is refused, in words")
     patch_files: int = Field(default=_limits.patch_files, gt=0, description="more changed files are refused")
+    content_bytes: int = Field(
+        default=_limits.content_bytes,
+        ge=0,
+        description="bytes that changed files are handed over with, beside the patch; larger ones come in it alone",
+    )
     model_requests: int = Field(
         default=_limits.model_requests, gt=0, description="questions to the model in one task; the next one ends it"
     )

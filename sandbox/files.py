@@ -28,12 +28,12 @@ def write(path: Path, value: BaseModel) -> None:
     write_bytes(path, value.model_dump_json(indent=1).encode() + b"\n")
 
 
-def write_bytes(path: Path, data: bytes) -> None:
-    """fsync, rename, fsync of the folder, which must be there."""
+def write_bytes(path: Path, *parts: bytes) -> None:
+    """One after the other; fsync, rename, fsync of the folder, which must be there."""
     beside = path.with_name(f".{path.name}.new")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
     with os.fdopen(descriptor, "wb") as target:
-        target.write(data)
+        target.writelines(parts)
         target.flush()
         os.fsync(target.fileno())
     os.replace(beside, path)

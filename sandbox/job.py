@@ -68,6 +68,9 @@ class Limits(Frozen):
     workspace_inodes: int = Field(default=400_000, ge=1_000, description="hard cap of the file system")
     patch_bytes: int = Field(default=16 * 2**20, gt=0, description="a larger patch is refused in words")
     patch_files: int = Field(default=5_000, gt=0, description="more changed files are refused in words")
+    content_bytes: int = Field(
+        default=32 * 2**20, ge=0, description="what changed files hold, handed over beside the patch; more stays out"
+    )
     model_requests: int = Field(default=1_000, gt=0, description="questions to the model; the next one ends the task")
     tokens: int = Field(default=50_000_000, gt=0, description="input (cached ones too) and output, as the wire says")
     cost_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False, description="None: no bound of its own")
@@ -217,7 +220,8 @@ class ChangedFile(Frozen):
     raw_path: bytes = b""
     """The path's own bytes."""
     content: bytes | None = None
-    """What the file holds now (the target, for a link); None for a deleted one, and where it was too much to take."""
+    """What the file holds now, as Git stores it (the target, for a link); None for a deleted one, and where it was too
+    much to take: one of more than 10 MiB, or all together beyond ``Limits.content_bytes``."""
 
 
 class Changes(Frozen):

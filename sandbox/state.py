@@ -17,7 +17,9 @@ appears whole, with its job, and only one of two that begin at once makes it:
     started.json    written before the agent is started
     kill.json       written before we kill: the first reason stays
     patch           the patch's bytes, written before outcome.json
-    outcome.json    the outcome without its patch
+    contents        what the changed files hold, one after the other
+    contents.json   how long each of them is, written when they are there and before outcome.json
+    outcome.json    the outcome without its patch and without those
 
 Nothing is ever edited in place. The containers' own state is never copied here: the engine knows it.
 """
@@ -26,14 +28,14 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sandbox import files
-from sandbox.job import Frozen, Job, Limits, Outcome, Source
+from sandbox.job import ChangedFile, Changes, Frozen, Job, Limits, Outcome, Source
 from sandbox.verdict import Kill
 
-KEPT_TASKS = 5  # of one sandbox, the present one included: each may hold a patch of 16 MiB
+KEPT_TASKS = 5  # of one sandbox, the present one included: each may hold a patch of 16 MiB and contents of 32 MiB
 DIGITS = 6
 
 
@@ -88,6 +90,12 @@ class Notes(Frozen):
     """Sentences about the preparation that belong in the outcome."""
 
     notes: tuple[str, ...] = ()
+
+
+class Lengths(Frozen):
+    """Of what the changed files hold, in their order; None for one of which nothing is kept."""
+
+    lengths: tuple[int | None, ...]
 
 
 class Started(Frozen):
@@ -275,7 +283,8 @@ class TaskState:
         stored = files.read(self._folder / "outcome.json", Outcome)
         if stored is None or stored.changes is None or not (self._folder / "patch").exists():
             return stored
-        changes = stored.changes.model_copy(update={"patch": (self._folder / "patch").read_bytes()})
+        patch = (self._folder / "patch").read_bytes()
+        changes = stored.changes.model_copy(update={"patch": patch, "files": self._with_contents(stored.changes)})
         return stored.model_copy(update={"changes": changes})
 
     def ended(self) -> bool:
@@ -286,10 +295,31 @@ class TaskState:
         changes = outcome.changes
         if changes is not None and changes.patch is not None:
             files.write_bytes(self._folder / "patch", changes.patch)
-            changes = changes.model_copy(update={"patch": None})
+            self._set_contents([file.content for file in changes.files])
+            bare = tuple(file.model_copy(update={"content": None}) for file in changes.files)
+            changes = changes.model_copy(update={"patch": None, "files": bare})
         files.write(self._folder / "outcome.json", outcome.model_copy(update={"changes": changes}))
+
+    def _set_contents(self, contents: Sequence[bytes | None]) -> None:
+        files.write_bytes(self._folder / "contents", *(content for content in contents if content is not None))
+        lengths = tuple(None if content is None else len(content) for content in contents)
+        files.write(self._folder / "contents.json", Lengths(lengths=lengths))
+
+    def _with_contents(self, changes: Changes) -> tuple[ChangedFile, ...]:
+        """Each file whole, or none of them: of what is not as it was written nothing is given out."""
+        known = files.read(self._folder / "contents.json", Lengths)
+        if known is None or len(known.lengths) != len(changes.files):
+            return changes.files
+        found: list[ChangedFile] = []
+        with (self._folder / "contents").open("rb") as source:
+            for file, length in zip(changes.files, known.lengths, strict=True):
+                content = None if length is None else source.read(length)
+                if content is not None and len(content) != length:
+                    return changes.files
+                found.append(file.model_copy(update={"content": content}))
+        return tuple(found)
 
 
 def _bare(source: Source | None) -> Source | None:
-    """A bundle may be large, and nobody reads it again."""
-    return source and source.model_copy(update={"bundle": None})
+    """A bundle and a patch may be large, and nobody reads them again."""
+    return source and source.model_copy(update={"bundle": None, "patch": None})

@@ -186,7 +186,7 @@ def extract(
         Ask(
             image=image,
             entrypoint=["/bin/sh", "-c", EXTRACT, "extract"],
-            command=[str(limits.patch_bytes), str(limits.patch_files)],
+            command=[str(limits.patch_bytes), str(limits.patch_files), str(limits.content_bytes)],
             user="0:0",
             working_dir="/",
             environment=[PATH, "HOME=/tmp", "LANG=C.UTF-8"],

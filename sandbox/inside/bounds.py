@@ -17,6 +17,8 @@ MAX_DEPTH = 200
 MAX_FILE_BYTES = 50 * MIB
 # New contents of all changed files together: they pass through the extractor's tmpfs and memory.
 MAX_CHANGED_BYTES = 128 * MIB
+# A changed file that is handed over as it is, beside the patch: what GitHub's API takes as one blob in good time.
+MAX_CONTENT_BYTES = 10 * MIB
 # Names listed in a note or as examples; the count is always told in full.
 MAX_EXAMPLES = 20
 # The whole extraction. A tree at every other ceiling takes about a minute on two slow cores.

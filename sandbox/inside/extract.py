@@ -1,7 +1,8 @@
-"""``python3 -I -m sandbox.inside.extract PATCH_BYTES PATCH_FILES``: the agent's work tree becomes a patch.
+"""``python3 -I -m sandbox.inside.extract PATCH_BYTES PATCH_FILES CONTENT_BYTES``: a patch of the agent's work tree.
 
 Runs after the agent's death in a container without network, the workspace and the clean directory read-only. Prints
-one JSON line (the fields of ``sandbox.job.Changes`` but the patch, and ``patch_length``), then the patch's bytes.
+one JSON line (the fields of ``sandbox.job.Changes`` but the patch, ``patch_length``, and with each file its
+``content_length``, null where it is not given), then the patch's bytes and those of the files in their order.
 Exit status 1 and ``{"error": words}`` where nothing can be said; that is never "no change". May be run again: it
 writes to its own temporary folder alone.
 """
@@ -14,12 +15,12 @@ import stat
 import sys
 import tempfile
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
-from sandbox.inside import checks, manifest, newfiles, notes, patch, scratch, staging
+from sandbox.inside import checks, contents, manifest, newfiles, notes, patch, scratch, staging
 from sandbox.inside.agree import Agreement, agree, disputed
-from sandbox.inside.bounds import EXTRACT_SECONDS, Deadline, Failed, Refused
+from sandbox.inside.bounds import EXTRACT_SECONDS, MIB, Deadline, Failed, Refused
 from sandbox.inside.gitcmd import GitFailed, TooMuch, TooSlow
 from sandbox.inside.names import some
 
@@ -31,18 +32,20 @@ MAX_BASE_JSON_BYTES = 64 * 1024
 
 @dataclass(frozen=True)
 class Limits:
-    """The job's own ceilings on the patch."""
+    """The job's own ceilings on the patch, and on what changed files hold together."""
 
     patch_bytes: int
     patch_files: int
+    content_bytes: int = 32 * MIB
 
 
 @dataclass(frozen=True)
 class Extracted:
-    """``patch`` is None where ``header["refusal"]`` says why."""
+    """``patch`` is None where ``header["refusal"]`` says why. ``contents``: of the header's files, in their order."""
 
     header: dict[str, object]
     patch: bytes | None
+    contents: tuple[bytes | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,10 +83,10 @@ def extract(workspace: Path, clean: Path, folder: Path, limits: Limits, deadline
         return Extracted({**header, "refusal": str(refusal)}, None)
     except (TooSlow, TooMuch) as error:
         return Extracted({**header, "refusal": f"the work tree could not be read: {error}"}, None)
-    return Extracted(header, made)
+    return Extracted(header, *made)
 
 
-def _patch(view: View, limits: Limits, header: dict[str, object]) -> bytes:
+def _patch(view: View, limits: Limits, header: dict[str, object]) -> tuple[bytes, tuple[bytes | None, ...]]:
     """The steps in their order: nothing is opened before its size and type have been judged."""
     tree = manifest.walk(view.root, view.place.plain.deadline)
     found = tree.found
@@ -102,7 +105,11 @@ def _patch(view: View, limits: Limits, header: dict[str, object]) -> bytes:
     converted |= staging.converted(view.place.tracked, new.taken)
     entries, made = _make(view, settled, new.taken, found, converted, limits)
     checks.known_again(_unknown_again(view, settled))
-    header["files"] = [entry.header() for entry in entries]
+    held = contents.take(view.place.plain, entries, limits.content_bytes)
+    header["files"] = [
+        {**entry.header(), "content_length": None if piece is None else len(piece)}
+        for entry, piece in zip(entries, held.pieces, strict=True)
+    ]
     links = {entry.path: _target(view.root, entry.path) for entry in entries if entry.new_mode == manifest.SYMLINK}
     gone = {path for path in view.gitlinks if not _is_folder(view.root, path)}
     submodules = gone | (view.gitlinks & tree.repositories)
@@ -112,8 +119,9 @@ def _patch(view: View, limits: Limits, header: dict[str, object]) -> bytes:
         *notes.about_repositories(tree.repositories - submodules, new.taken, new),
         *notes.about_links(links),
         *notes.about_attributes({entry.path for entry in entries}, converted),
+        *notes.about_contents(held.left_out),
     ]
-    return made
+    return made, held.pieces
 
 
 def _new(view: View, difference: manifest.Difference, found: dict[bytes, manifest.Found]) -> newfiles.NewFiles:
@@ -202,6 +210,8 @@ def _small(path: Path, most: int) -> bytes:
 def main(argv: list[str]) -> int:
     """The command. Whatever goes wrong ends in an error line, never in silence."""
     try:
+        if len(argv) != len(fields(Limits)):
+            raise Failed("usage: extract PATCH_BYTES PATCH_FILES CONTENT_BYTES")
         limits = Limits(*map(int, argv))
         with tempfile.TemporaryDirectory(prefix="extract-") as folder:
             result = extract(WORKSPACE, CLEAN, Path(folder), limits, Deadline.after(EXTRACT_SECONDS))
@@ -211,7 +221,7 @@ def main(argv: list[str]) -> int:
         return _give_up(f"the extractor broke: {type(error).__name__}: {error}")
     body = result.patch or b""
     line = json.dumps({**result.header, "patch_length": len(body)})
-    sys.stdout.buffer.write(line.encode("ascii") + b"\n" + body)
+    sys.stdout.buffer.writelines([line.encode("ascii"), b"\n", body, *(piece or b"" for piece in result.contents)])
     sys.stdout.buffer.flush()
     return 0
 

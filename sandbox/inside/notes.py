@@ -76,6 +76,13 @@ def about_attributes(changed: Collection[bytes], converted: Mapping[bytes, set[s
     return notes
 
 
+def about_contents(left_out: Collection[bytes]) -> list[str]:
+    """Changed files whose bytes are in the patch alone."""
+    if not left_out:
+        return []
+    return [f"Too large to be handed over beside the patch ({len(left_out):,}): {examples(left_out)}."]
+
+
 def about_tracked(normalised: Collection[bytes], changed_submodules: Collection[bytes]) -> list[str]:
     """Differences that a patch does not show."""
     notes = []

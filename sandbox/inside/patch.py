@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import os
 from collections.abc import Collection, Iterable
@@ -31,9 +32,10 @@ class Change:
     removed: int
 
     def header(self) -> dict[str, object]:
-        """As ``sandbox.job.ChangedFile`` has it."""
+        """As ``sandbox.job.ChangedFile`` has it, the path's bytes in base64."""
         return {
             "path": shown(self.path),
+            "raw_path": base64.b64encode(self.path).decode("ascii"),
             "status": self.status,
             "old_mode": self.old_mode,
             "new_mode": self.new_mode,

@@ -7,6 +7,7 @@ real capabilities. The judge is ``git apply`` on a fresh clone and a listing of 
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,8 @@ import docker
 import pytest
 
 from tests.engine import Images
-from tests.sandbox.inside.applied import applied
+from tests.sandbox.inside.applied import applied, clone, tree_of_contents, tree_of_patch
+from tests.sandbox.inside.bases import git
 from tests.sandbox.inside.lab import Case, Lab, Result
 
 pytestmark = pytest.mark.engine
@@ -283,12 +285,35 @@ def test_patch_gives_the_same_tree(name: str, results: dict[str, Result], tmp_pa
     assert row.note or result.notes == ""
 
 
+@pytest.mark.parametrize("name", ROWS)
+def test_what_the_files_hold_gives_the_tree_of_the_patch(name: str, results: dict[str, Result], tmp_path: Path) -> None:
+    row, result = ROWS[name], results[name]
+    base, patch = clone(row.base, tmp_path), result.patch
+    assert patch is not None
+    given = tree_of_contents(base, files_of(result))
+    assert given == tree_of_patch(base, patch)
+    assert (given == git(base, "rev-parse", "HEAD^{tree}").decode().strip()) == (not row.changed)
+
+
+def files_of(result: Result) -> list[tuple[bytes, str, bytes | None]]:
+    """Raw path, mode and bytes of each file of the patch."""
+    files = result.header["files"]
+    assert [entry["content_length"] for entry in files] == [
+        None if piece is None else len(piece) for piece in result.contents
+    ]
+    return [
+        (base64.b64decode(entry["raw_path"]), entry["new_mode"], piece)
+        for entry, piece in zip(files, result.contents, strict=True)
+    ]
+
+
 @pytest.mark.parametrize("name", REFUSALS)
 def test_refusal_says_why(name: str, results: dict[str, Result]) -> None:
     result = results[name]
     assert result.error == ""
     assert REFUSALS[name][2] in result.refusal
     assert result.patch is None
+    assert result.contents == []
 
 
 def test_b62_no_change_is_an_empty_patch_and_no_refusal(results: dict[str, Result]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.job import Changes, Job, Outcome, Reason, Source, State
+from sandbox.job import ChangedFile, Changes, Job, Outcome, Reason, Source, State
 from sandbox.state import (
     KEPT_TASKS,
     Filling,
@@ -23,8 +23,8 @@ from sandbox.state import (
 )
 from sandbox.verdict import Kill
 
-SOURCE = Source(url="https://h/o/r", bundle=b"\x00bundle")
-BARE = SOURCE.model_copy(update={"bundle": None})
+SOURCE = Source(url="https://h/o/r", bundle=b"\x00bundle", patch=b"diff")
+BARE = SOURCE.model_copy(update={"bundle": None, "patch": None})
 JOB = Job(name="t-1", prompt="x", source=SOURCE)
 WORKSPACE = Workspace(base_commit="a" * 40, id="b", boot="c", source=SOURCE)
 LOST = Outcome(state=State.LOST, reason=Reason.LOST)
@@ -117,6 +117,52 @@ def test_an_outcome_comes_back_byte_for_byte(state: SandboxState, patch: bytes |
     task = state.new_task(JOB)
     task.set_outcome(outcome)
     assert task.outcome() == outcome
+
+
+FILES = (
+    ChangedFile(path="a", status="added", new_mode="100644", raw_path=b"a", content=b"one\r\n\x00\xff"),
+    ChangedFile(path="b", status="added", new_mode="100644", raw_path=b"b", content=b""),
+    ChangedFile(path="\\xff", status="deleted", old_mode="100644", raw_path=b"\xff"),
+    ChangedFile(path="big", status="modified", new_mode="100644", raw_path=b"big", content=None),
+    ChangedFile(path="z", status="modified", new_mode="120000", raw_path=b"z", content=b"target"),
+)
+
+
+def with_files(state: SandboxState) -> tuple[TaskState, Outcome]:
+    changes = Changes(base_commit="a" * 40, patch=b"diff", files=FILES)
+    outcome = Outcome(state=State.SUCCEEDED, reason=Reason.OK, changes=changes)
+    task = state.new_task(JOB)
+    task.set_outcome(outcome)
+    return task, outcome
+
+
+def test_what_the_files_hold_comes_back_byte_for_byte_and_is_not_in_the_json(
+    state: SandboxState, tmp_path: Path
+) -> None:
+    task, outcome = with_files(state)
+    assert task.outcome() == outcome
+    folder = tmp_path / "sandboxes" / "t-1" / "tasks" / "000001"
+    assert (folder / "contents").read_bytes() == b"one\r\n\x00\xfftarget"
+    assert '"content":null' in (folder / "outcome.json").read_text().replace(" ", "")
+    assert (folder / "contents").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("left", [b"one\r\n\x00\xfftarge", b"", None])
+def test_contents_that_are_not_as_they_were_written_are_not_given_out(
+    state: SandboxState, tmp_path: Path, left: bytes | None
+) -> None:
+    task, outcome = with_files(state)
+    folder = tmp_path / "sandboxes" / "t-1" / "tasks" / "000001"
+    if left is None:
+        (folder / "contents.json").write_text('{"lengths": [1]}')
+    else:
+        (folder / "contents").write_bytes(left)
+    found = task.outcome()
+    assert found is not None
+    assert found.changes is not None
+    assert [file.content for file in found.changes.files] == [None] * 5
+    assert outcome.changes is not None
+    assert found.changes.patch == b"diff"
 
 
 def test_a_file_or_a_task_that_was_not_finished_does_not_count(state: SandboxState, tmp_path: Path) -> None:

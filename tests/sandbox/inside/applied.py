@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from tests.sandbox.inside.bases import bundle, git
@@ -35,6 +36,32 @@ def clone(base: str, folder: Path) -> Path:
     target = folder / "clone"
     git(folder, "clone", "-q", "-b", "main", str(source), str(target))
     return target
+
+
+def tree_of_patch(clone: Path, patch: bytes) -> str:
+    """Git's id of the tree that the patch gives on the base of this clone, as blobs are: no work tree is touched."""
+    git(clone, "read-tree", "HEAD")
+    if patch:
+        git(clone, "apply", "--cached", "--whitespace=nowarn", "-", stdin=patch)
+    return git(clone, "write-tree").decode().strip()
+
+
+def tree_of_contents(clone: Path, files: Iterable[tuple[bytes, str, bytes | None]]) -> str:
+    """Git's id of the tree that the base of this clone has with these instead: path, mode and bytes of each file, a
+    deletion where the mode is empty."""
+    git(clone, "read-tree", "HEAD")
+    gone, lines = [], []
+    for path, mode, content in files:
+        if not mode:
+            assert content is None, path
+            gone.append(path + b"\0")
+            continue
+        assert content is not None, path
+        blob = git(clone, "hash-object", "-w", "--stdin", "--no-filters", stdin=content).strip()
+        lines.append(mode.encode() + b" " + blob + b"\t" + path + b"\0")
+    git(clone, "update-index", "-z", "--force-remove", "--stdin", stdin=b"".join(gone))
+    git(clone, "update-index", "-z", "--add", "--index-info", stdin=b"".join(lines))
+    return git(clone, "write-tree").decode().strip()
 
 
 def applied(base: str, patch: bytes, folder: Path) -> dict[bytes, tuple[str, str]]:

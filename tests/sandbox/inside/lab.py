@@ -78,13 +78,15 @@ def listing(root):
 
 for case in json.load(open("/inputs/cases.json")):
     start = time.monotonic()
-    limits = extract.Limits(case["patch_bytes"], case["patch_files"])
+    limits = extract.Limits(case["patch_bytes"], case["patch_files"], case["content_bytes"])
     try:
         with tempfile.TemporaryDirectory() as folder:
             done = extract.extract(
                 Path("/ws", case["name"]), Path("/clean", case["name"]), Path(folder), limits, Deadline.after(60)
             )
-        answer = {"header": done.header, "patch": None if done.patch is None else base64.b64encode(done.patch).decode()}
+        contents = [None if piece is None else base64.b64encode(piece).decode() for piece in done.contents]
+        patch = None if done.patch is None else base64.b64encode(done.patch).decode()
+        answer = {"header": done.header, "patch": patch, "contents": contents}
     except Exception as error:
         answer = {"error": f"{type(error).__name__}: {error}"}
     seconds = time.monotonic() - start
@@ -114,6 +116,7 @@ class Case:
     base: str = "plain"
     patch_bytes: int = 1 << 20
     patch_files: int = 500
+    content_bytes: int = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,8 @@ class Result:
     branch: str
     header: dict[str, Any]
     patch: bytes | None
+    contents: list[bytes | None]
+    """Of the header's files, in their order."""
     error: str
     tree: dict[bytes, tuple[str, str]]
     left: list[str]
@@ -234,6 +239,7 @@ def _result(fetched: dict[str, Any], line: dict[str, Any]) -> Result:
         branch=fetched["branch"],
         header=line.get("header", {}),
         patch=None if encoded is None else base64.b64decode(encoded),
+        contents=[None if piece is None else base64.b64decode(piece) for piece in line.get("contents", [])],
         error=line.get("error", ""),
         tree={base64.b64decode(path): (mode, digest) for path, mode, digest in line["tree"]},
         left=line["left"],

@@ -90,7 +90,7 @@ def test_out_of_time_is_a_refusal_in_words(ready: tuple[Path, Path], tmp_path: P
         extract.extract(*ready, tmp_path / "x", LIMITS, Deadline.after(0))
 
 
-@pytest.mark.parametrize("argv", [[], ["1"], ["1", "2", "3"], ["a", "b"], ["1000", "10"]])
+@pytest.mark.parametrize("argv", [[], ["1"], ["1", "2"], ["1", "2", "3", "4"], ["a", "b", "c"], ["1000", "10", "1000"]])
 def test_the_command_fails_closed(argv: list[str], capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     assert extract.main(argv) == 1  # there is no /ws here
     line = json.loads(capsysbinary.readouterr().out)

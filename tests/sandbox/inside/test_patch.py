@@ -25,6 +25,7 @@ def test_raw_records_and_counts_are_joined_by_path() -> None:
     assert (first.path, first.status, first.added, first.removed, first.binary) == (b"a\tb\nc", "modified", 3, 1, False)
     assert second.header() == {
         "path": "\\xff",
+        "raw_path": "/w==",
         "status": "added",
         "old_mode": "",
         "new_mode": "100644",
