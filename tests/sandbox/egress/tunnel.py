@@ -224,12 +224,12 @@ class NameServer:
 
     def _answer(self, data: bytes, name: str, end: int) -> bytes:
         kind = int.from_bytes(data[end : end + 2], "big")
-        address = self.answering(name)
         question = data[12 : end + 4]
+        if kind != 1:  # an IPv6 address, say: there is none
+            return data[:2] + b"\x81\x80\x00\x01\x00\x00\x00\x00\x00\x00" + question
+        address = self.answering(name)
         if address is None:
             return data[:2] + b"\x81\x83\x00\x01\x00\x00\x00\x00\x00\x00" + question
-        if kind != 1:
-            return data[:2] + b"\x81\x80\x00\x01\x00\x00\x00\x00\x00\x00" + question
         record = b"\xc0\x0c\x00\x01\x00\x01\x00\x00\x00\x00\x00\x04" + socket.inet_aton(address)
         return data[:2] + b"\x81\x80\x00\x01\x00\x01\x00\x00\x00\x00" + question + record
 
