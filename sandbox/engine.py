@@ -73,6 +73,8 @@ class Look:
     """The kernel killed a process in it for memory; not necessarily the main one."""
     started_at: float | None = None
     finished_at: float | None = None
+    paused: bool = False
+    """Somebody holds it still: it runs, and does nothing."""
 
 
 @dataclass(frozen=True)

@@ -126,4 +126,4 @@ class Watch:
 
 
 def _runs(look: Look | None) -> bool:
-    return look is not None and look.running
+    return look is not None and look.running and not look.paused

@@ -23,6 +23,7 @@ def look_from(state: Mapping[str, Any]) -> Look:
         oom=bool(state.get("OOMKilled")),
         started_at=started_at,
         finished_at=moment(state["FinishedAt"]) if ended else None,
+        paused=running and bool(state.get("Paused")),
     )
 
 

@@ -329,6 +329,16 @@ async def test_e28_a_dead_way_out_ends_the_task(bench: Bench, docker_client: doc
     assert (outcome.state, outcome.reason) == (State.FAILED, Reason.EGRESS_LOST)
 
 
+async def test_e28_a_way_out_that_somebody_holds_still_ends_the_task(
+    bench: Bench, docker_client: docker.DockerClient
+) -> None:
+    async with bench.service("sleep 1000") as service:
+        await bench.started(service)
+        docker_client.api.pause(bench.container("egress"))
+        outcome = await bench.ended(service)
+    assert (outcome.state, outcome.reason) == (State.FAILED, Reason.EGRESS_LOST)
+
+
 async def test_e28_no_agent_starts_without_its_way_out(bench: Bench, docker_client: docker.DockerClient) -> None:
     async with bench.service() as service:
         await service.prepare(bench.job(), Secrets())
