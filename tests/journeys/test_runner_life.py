@@ -93,6 +93,7 @@ async def test_the_whole_life_with_curl(
                 printed = await bash(f"{definition.command}\n{command}", seen)
                 expected = as_here(line.expected, github.git_url, agent)
                 assert matches(expected, printed), f"$ {command}\n{printed}\nwanted:\n{expected}"
+            await one_wins(definition.command, seen, github.git_url)
             log = runner.log.read_text()
         assert "/sandboxes/hello/task by bot: 202" in log
         assert runner.token not in log
@@ -100,6 +101,20 @@ async def test_the_whole_life_with_curl(
     finally:
         await model.stop()
         await github.stop()
+
+
+async def one_wins(definition: str, environment: dict[str, str], git_url: str) -> None:
+    """Six starts at the same moment on the real thing; the task that won is ended, and its sandbox discarded."""
+    box = "http://runner/sandboxes/race"
+    cloned = await bash(f'{definition}\ncall {box}/repository -d \'{{"url": "{git_url}/octo/hello"}}\'', environment)
+    assert cloned.endswith("\n200\n"), cloned
+    start = f"call {box}/task --data-binary 'Write notes.' &"
+    statuses = sorted(re.findall(r"^\d{3}$", await bash(f"{definition}\n{start * 6}\nwait", environment), re.MULTILINE))
+    assert statuses == ["202", *["409"] * 5]
+    assert await bash(f"{definition}\ncall -X DELETE {box}/task", environment) == "\n202\n"
+    ended = f"while call {box}/task | grep -q running; do sleep 1; done; call {box}/outcome"
+    assert '"reason":"cancelled"' in await bash(f"{definition}\n{ended}", environment)
+    assert await bash(f"{definition}\ncall -X DELETE {box}", environment) == "\n204\n"
 
 
 def environment_of(
