@@ -18,7 +18,7 @@ from bot.tasks import TaskState
 from tests.engine import Images
 from tests.local_sandbox import KEY, bridge_address
 from tests.openapi.conform import assert_conforms
-from tests.runner_process import runner_process
+from tests.runner_process import Runner, runner_process
 from tests.ways import through_a_runner
 
 HOST = "host.docker.internal"
@@ -36,6 +36,8 @@ class World:
     github: LocalGitHub
     model: ScriptedModel
     environment: dict[str, str]
+    runner: Runner | None = None
+    """The process that has the sandboxes, on the second way (`tests.ways`)."""
 
     @property
     def config(self) -> Config:
@@ -64,10 +66,11 @@ async def world(
         (folder / "state").mkdir(exist_ok=True)
         environment = _environment(github, model, images, instance, folder, settings)
         async with AsyncExitStack() as stack:
+            runner: Runner | None = None
             if through_a_runner():
                 runner = await stack.enter_async_context(runner_process(environment, folder / "runner"))
                 environment = runner.for_bot(environment)
-            yield World(github, model, environment)
+            yield World(github, model, environment, runner)
     finally:
         await model.stop()
         await github.stop()

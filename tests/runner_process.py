@@ -8,7 +8,6 @@ import secrets
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import aiohttp
@@ -24,14 +23,37 @@ LOOK_SECONDS = 0.05
 GITHUB_ONLY = frozenset(Config.model_fields) - frozenset(RunnerConfig.model_fields)
 
 
-@dataclass(frozen=True)
 class Runner:
-    """Started. ``url`` is what a client is given."""
+    """``url`` is what a client is given. Use `runner_process`."""
 
-    url: str
-    token: str
-    socket: Path
-    log: Path
+    def __init__(self, environment: Mapping[str, str], socket: Path, token: str, log: Path) -> None:
+        self.url = f"http+unix://{socket}"
+        self.socket = socket
+        self.token = token
+        self.log = log
+        self._environment = environment
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> None:
+        """Returns when the engine is open."""
+        with self.log.open("ab") as output:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "bot", "runner", env=self._environment, stdout=output, stderr=output
+            )
+        await _serves(self._process, self.socket, self.token, self.log)
+
+    async def terminate(self) -> None:
+        """SIGTERM: it ends by itself within what is promised."""
+        assert self._process is not None
+        self._process.terminate()
+        async with asyncio.timeout(STOP_SECONDS):
+            assert await self._process.wait() == 0, f"see {self.log}"
+
+    async def kill(self) -> None:
+        """kill -9; nothing where it has ended."""
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
+            await self._process.wait()
 
     def for_bot(self, environment: Mapping[str, str]) -> dict[str, str]:
         """What ``gofer serve`` is told: no engine and no model key."""
@@ -54,21 +76,13 @@ async def runner_process(environment: Mapping[str, str], folder: Path) -> AsyncI
         "GOFER_RUNNER_LISTEN": f"unix://{socket}",
         "GOFER_RUNNER_TOKENS_FILE": str(tokens),
     }
-    log = folder / "runner.log"
-    with log.open("ab") as output:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "bot", "runner", env=os.environ | own, stdout=output, stderr=output
-        )
+    runner = Runner(os.environ | own, socket, token, folder / "runner.log")
     try:
-        await _serves(process, socket, token, log)
-        yield Runner(f"http+unix://{socket}", token, socket, log)
-        process.terminate()
-        async with asyncio.timeout(STOP_SECONDS):
-            assert await process.wait() == 0, log.read_text()
+        await runner.start()
+        yield runner
+        await runner.terminate()
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        await runner.kill()
 
 
 def _files(folder: Path, token: str) -> Path:
