@@ -16,6 +16,7 @@ import tarfile
 from dataclasses import dataclass
 
 from sandbox import deps
+from sandbox.background import spawn
 from sandbox.context import Context
 from sandbox.deps import Given
 from sandbox.engine import Gone, Plan, Refused
@@ -28,6 +29,7 @@ from sandbox.task import Task
 READ_SECONDS = 60.0  # of a few small files; a tree at its bounds takes seconds
 READ_BYTES = 32 * 2**20  # 16 MiB of files, as base64 in JSON
 WORDS_BYTES = 2_000  # of what the commands say, the end
+CANCEL_SECONDS = 1.0  # between two looks for a cancel
 START_SECONDS = 30.0  # beyond the commands' own time: the container's start and the relays
 
 
@@ -93,10 +95,22 @@ async def _make(context: Context, task: Task, setup: Setup, given: Given, key: s
     async with deps.draft(context, names, key, limits) as draft:
         what = plan.setup(names, context.ground, task.image, limits, draft.volume)
         await context.engine.create(what)
-        code, words = await _run(context, what, setup.seconds)
+        cancelled = spawn(_until_cancelled(context, task.job.name, what), name=f"setup of {task.job.name}")
+        try:
+            code, words = await _run(context, what, setup.seconds)
+        finally:
+            cancelled.cancel()
         if code != 0:
             raise _Failed(_sentence(code, words, setup))
         draft.whole = True
+
+
+async def _until_cancelled(context: Context, name: str, what: Plan) -> None:
+    """Nobody waits for the dependencies of a task that has been cancelled."""
+    task = context.state(name).task()
+    while await context.disk.run(task.killed) is None:  # noqa: ASYNC110 - a file
+        await asyncio.sleep(CANCEL_SECONDS)
+    await context.engine.kill(what.name)
 
 
 async def _fill(context: Context, names: things.Names, setup: Setup, given: Given) -> None:

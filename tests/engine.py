@@ -175,6 +175,7 @@ def sweep(client: docker.DockerClient, instance: str) -> None:
     things = labelled(client, instance)
     images = Leftover("volume", f"gofer-{instance}-images")
     _remove(client, [thing for thing in things if thing != images])
+    store(client, instance, "deps", "clear")
     for name in loop_names(client, instance):
         store(client, instance, "remove", name)
     _remove(client, [thing for thing in things if thing == images])

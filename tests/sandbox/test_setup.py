@@ -14,6 +14,7 @@ import docker
 import pytest
 
 from sandbox import Handle, Job, Limits, Outcome, Phase, Reason, Secrets, Settings, Setup, Source
+from sandbox.background import spawn
 from sandbox.deps import Given, key_of
 from sandbox.service import Service, open_local
 from sandbox.setup import archive, for_agent
@@ -165,6 +166,28 @@ async def test_too_slow_and_too_large_are_notes(bench: Bench) -> None:
     large = Setup(commands=("head -c 200M /dev/zero >/deps/x",))
     outcome, _ = await bench.run(large)
     assert "No space left on device" in noted(outcome)[0]
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+async def test_a_cancelled_task_does_not_wait_for_its_dependencies(bench: Bench) -> None:
+    """Its container is seen running before it is cancelled; the commands would take longer than the test may."""
+    handle = Handle(name=f"t-{secrets.token_hex(4)}")
+    setup = Setup(commands=("sleep 600",), seconds=600)
+    job = Job(name=handle.name, prompt="do it", source=bench.source, limits=SMALL, setup=setup)
+    engine = bench.service._context.engine
+    container = f"gofer-{bench.settings.instance}-{handle.name}-setup"
+    try:
+        async with asyncio.timeout(BOUND):
+            preparing = spawn(bench.service.prepare(job, Secrets()), name="prepare")
+            while (look := await engine.look(container)) is None or not look.running:  # noqa: ASYNC110 - the engine
+                await asyncio.sleep(0.2)
+            await bench.service.cancel(handle, Reason.CANCELLED)
+            await preparing
+            outcome = await bench.service.outcome(handle)
+        assert outcome.reason is Reason.CANCELLED
+    finally:
+        await bench.service.remove(handle)
 
 
 @pytest.mark.engine
