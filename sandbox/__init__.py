@@ -148,7 +148,10 @@ class Sandbox(Protocol):
         ...
 
     async def status(self, handle: Handle) -> Status:
-        """Look. Also ends what is over: past the deadline, or silent long after its final event, it is killed."""
+        """Look. Also ends what is over: past the deadline, or silent long after its final event, it is killed.
+
+        A workspace in which no task has been begun is ``ABSENT``: there is no task.
+        """
         ...
 
     async def wait(self, handle: Handle, seconds: float) -> Status:
@@ -193,16 +196,20 @@ class Workspaces(Sandbox, Protocol):
         """The next task in a workspace that is there: record it and return at once; it is made ready, started, watched
         and collected by this very service, whoever asks or not. ``job.source`` is None.
 
-        Of two calls at the same time one wins and the other raises ``Busy``. Raises ``NotThere`` without a workspace.
+        Of two calls at the same time one wins and the other raises ``Busy``. Raises ``NotThere`` without a workspace,
+        ``PrepareFailed`` for an agent or a model that is not offered.
         """
         ...
 
     async def diff(self, handle: Handle) -> Changes:
-        """All that changed since the fetch, whether or not a task has run. Raises ``NotThere``, ``Busy``."""
+        """All that changed since the fetch, whether or not a task has run. Raises ``NotThere``, ``Busy``, and
+        ``PrepareFailed`` in words where the work tree could not be read."""
         ...
 
     async def snapshot(self, handle: Handle) -> Snapshot:
-        """Save the workspace as it is now, in place of an earlier snapshot of it. Raises ``NotThere``, ``Busy``."""
+        """Save the workspace as it is now, in place of an earlier snapshot of it, which counts until this one is whole.
+        It outlives another fetch, and goes with ``remove``. Raises ``NotThere``, ``Busy``, and ``PrepareFailed`` in
+        words where the disk has no room."""
         ...
 
     async def copy(self, handle: Handle, origin: Handle) -> None:
