@@ -23,21 +23,25 @@ PART_BYTES = 64 * 1024
 class Bodies:
     """One for a server: it counts what is held."""
 
-    def __init__(self, max_held: int = MAX_HELD) -> None:
+    def __init__(self, max_held: int = MAX_HELD, seconds: float = BODY_SECONDS) -> None:
         self._max_held = max_held
+        self._seconds = seconds
         self.held = 0
         """Bytes of bodies that are being read now."""
 
-    async def read(self, request: web.Request, most: int, words: str, seconds: float = BODY_SECONDS) -> bytes:
-        """The whole body of at most ``most`` bytes. Raises ``Refused``: 413 with ``words`` before reading more than
-        that (before reading at all where the length says so), 408, 415, 503."""
+    async def read(self, request: web.Request, most: int, words: str, seconds: float | None = None) -> bytes:
+        """The whole body of at most ``most`` bytes, within ``seconds`` or what is usual.
+
+        Raises ``Refused``: 413 with ``words`` before reading more than that (before reading at all where the length
+        says so), 408, 415, 503.
+        """
         if "Content-Encoding" in request.headers:
             raise Refused(415, "send the body without Content-Encoding")
         if request.content_length is not None and request.content_length > most:
             raise Refused(413, words)
         body = bytearray()
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(seconds or self._seconds):
                 while chunk := await request.content.readany():
                     self._take(len(chunk))
                     body += chunk

@@ -7,6 +7,7 @@ from typing import Final
 
 from aiohttp import web
 from pydantic import BaseModel
+from pydantic_core import to_json
 
 from sandbox import Busy, PrepareFailed, Workspaces
 from sandbox.api import asked, choices, wire
@@ -141,7 +142,8 @@ class Routes:
         if phase is not Phase.EXITED:
             raise Refused(409, "the task has not ended yet; GET task tells when, DELETE task ends it", "busy")
         outcome: Outcome = await workspaces.outcome(handle)
-        return await send(request, outcome.model_dump_json().encode(), "application/json")
+        # Bytes at once: through a str the contents of all changed files would be held once more.
+        return await send(request, to_json(outcome, bytes_mode="base64"), "application/json")
 
     async def events(self, request: web.Request) -> web.StreamResponse:
         handle = _handle(request)

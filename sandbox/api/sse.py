@@ -33,14 +33,14 @@ def event(name: str, data: str) -> bytes:
 
 
 async def stream(
-    request: web.Request, statuses: AsyncIterator[Status], last: Last, beat: float = HEARTBEAT_SECONDS
+    request: web.Request, statuses: AsyncIterator[Status], last: Last, beat: float | None = None
 ) -> web.StreamResponse:
     """Send ``statuses`` as they come, then the event ``end`` with what ``last`` gives.
 
     What the first status raises is raised, before anything is answered; what a later one raises ends the stream
-    without ``end``: the client asks again.
+    without ``end``: the client asks again. ``beat``: seconds between heartbeats.
     """
-    async with aclosing(_beating(statuses, beat)) as beating:
+    async with aclosing(_beating(statuses, beat or HEARTBEAT_SECONDS)) as beating:
         first = await anext(beating, None)
         response = web.StreamResponse(headers=HEADERS)
         await response.prepare(request)

@@ -4,50 +4,78 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
+import aiohttp
 import pytest
+from aiohttp import web
 
 from sandbox.api import bodies
-from sandbox.api.routes import Routes
+from sandbox.api.asked import Refused
 from tests.sandbox.api.memory import TOKEN, served
 
 
-async def drops(parts: list[bytes], then: asyncio.Event) -> AsyncIterator[bytes]:
-    for part in parts:
-        yield part
+@asynccontextmanager
+async def reading(reader: bodies.Bodies) -> AsyncIterator[str]:
+    """The URL of a server that reads a body of at most a hundred bytes, and says how long it was."""
+
+    async def read(request: web.Request) -> web.Response:
+        try:
+            return web.Response(text=str(len(await reader.read(request, 100, "too long"))))
+        except Refused as refused:
+            return web.Response(status=refused.status, text=str(refused))
+
+    app = web.Application()
+    app.router.add_post("/", read)
+    site = web.AppRunner(app, auto_decompress=False, lingering_time=0.1, shutdown_timeout=0.1)
+    await site.setup()
+    await web.TCPSite(site, "127.0.0.1", 0).start()
+    try:
+        yield f"http://127.0.0.1:{site.addresses[0][1]}/"
+    finally:
+        await site.cleanup()
+
+
+async def stops(part: bytes, then: asyncio.Event) -> AsyncIterator[bytes]:
+    yield part
     await then.wait()
 
 
-async def test_a_body_that_does_not_come_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies.Bodies.read, "__defaults__", (0.05,))
+async def test_a_body_that_does_not_come_is_not_waited_for() -> None:
     never = asyncio.Event()
-    async with served(tmp_path) as runner:
-        url = f"{runner.server.url}/sandboxes/x/task"
-        async with asyncio.timeout(10), runner.session.post(url, data=drops([b"do"], never)) as response:
+    async with reading(bodies.Bodies(seconds=0.05)) as url, aiohttp.ClientSession() as session, asyncio.timeout(20):
+        async with session.post(url, data=stops(b"do", never)) as response:
             assert response.status == 408
         never.set()
 
 
-async def test_a_body_that_is_packed_is_refused(tmp_path: Path) -> None:
-    packed = {"Content-Encoding": "gzip"}
-    async with served(tmp_path) as runner, runner.call("POST", "/sandboxes/x/task", b"x", **packed) as response:
-        assert response.status == 415
+@pytest.mark.parametrize(
+    ("size", "headers", "answer"),
+    [
+        (100, {}, (200, "100")),
+        (101, {}, (413, "too long")),
+        (1, {"Content-Encoding": "gzip"}, (415, "send the body without Content-Encoding")),
+    ],
+)
+async def test_bodies_up_to_the_bound_and_as_they_are(
+    size: int, headers: dict[str, str], answer: tuple[int, str]
+) -> None:
+    async with (
+        reading(bodies.Bodies()) as url,
+        aiohttp.ClientSession() as session,
+        session.post(url, data=b"x" * size, headers=headers) as response,
+    ):
+        assert (response.status, await response.text()) == answer
 
 
-async def test_all_bodies_together_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[bodies.Bodies] = []
-
-    class Small(bodies.Bodies):
-        def __init__(self) -> None:
-            super().__init__(max_held=10)
-            made.append(self)
-
-    monkeypatch.setitem(Routes.__init__.__globals__, "Bodies", Small)
-    async with served(tmp_path) as runner:
-        assert (await runner.answer("POST", "/sandboxes/x/task", b"x" * 11))[0] == 503
-        assert (await runner.answer("POST", "/sandboxes/x/task", b"x" * 9))[0] == 409
-        assert [one.held for one in made] == [0]
+async def test_all_bodies_together_are_bounded_and_let_go_of() -> None:
+    reader = bodies.Bodies(max_held=10)
+    async with reading(reader) as url, aiohttp.ClientSession() as session:
+        for size, status in ((11, 503), (9, 200), (9, 200)):
+            async with session.post(url, data=b"x" * size) as response:
+                assert response.status == status
+            assert reader.held == 0
 
 
 async def test_whoever_takes_nothing_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

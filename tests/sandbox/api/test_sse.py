@@ -43,7 +43,7 @@ async def test_where_no_task_has_run_the_end_says_so(runner: Served) -> None:
 
 
 async def test_silence_is_broken_by_heartbeats(runner: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sse.stream, "__defaults__", (0.01,))
+    monkeypatch.setattr(sse, "HEARTBEAT_SECONDS", 0.01)
     await runner.answer("POST", "/sandboxes/x/task", b"do")
     async with asyncio.timeout(20), runner.call("GET", "/sandboxes/x/events") as response:
         lines = [line async for line in until(response.content, b": heartbeat\n", runner)]
