@@ -246,8 +246,8 @@ async def open_sandbox(url: str, settings: Settings) -> Sandbox:
     return await open_client(url, settings)
 
 
-def default_model(agent: AgentName) -> str:
-    """The model of an agent for which the operator names none."""
+def default_model(agent: str) -> str:
+    """The model of an agent for which the operator names none. Raises ``KeyError`` for an agent that is none."""
     from sandbox.agents import AGENTS
 
     return AGENTS[agent].default_model

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import ValidationError
 
+from sandbox import default_model
 from sandbox.api.asked import Refused
 from sandbox.job import Budget, Job, Limits
 from sandbox.settings import Settings
@@ -38,9 +39,10 @@ def offered(agent: str, model: str | None, settings: Settings) -> tuple[str, str
     if known is None:
         names = ", ".join(settings.agents) if settings.agents else "claude"
         raise Refused(400, f"the agent {agent[:64]!r} is not offered here; offered: {names}")
-    if model is not None and model not in {known.model, *known.models}:
-        models = ", ".join(dict.fromkeys((known.model, *known.models)))
-        raise Refused(400, f"the model {model[:64]!r} is not offered for {agent}; offered: {models}")
+    models = (known.model or default_model(agent), *known.models)
+    if model is not None and model not in models:
+        names = ", ".join(dict.fromkeys(models))
+        raise Refused(400, f"the model {model[:64]!r} is not offered for {agent}; offered: {names}")
     return agent, model
 
 

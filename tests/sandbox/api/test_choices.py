@@ -70,3 +70,10 @@ def test_a_jobs_own_limits_count_as_far_as_they_are_lower() -> None:
 def test_a_job_for_an_agent_that_is_not_offered_is_refused() -> None:
     with pytest.raises(Refused, match="offered: claude, codex"):
         bounded(Job(name="x", agent="pi", prompt="do", source=None), TWO)
+
+
+def test_an_agent_without_a_model_of_the_operators_has_its_own() -> None:
+    settings = ONE.model_copy(update={"agents": {"claude": AgentSettings(model="")}})
+    assert task_job("x", "do", {"model": "claude-sonnet-4-5"}, settings).model == "claude-sonnet-4-5"
+    with pytest.raises(Refused, match="offered: claude-sonnet-4-5"):
+        task_job("x", "do", {"model": "gpt"}, settings)
