@@ -123,7 +123,7 @@ async def opened(client: GitHub, t: Talk, branch: str = "agent/1-a", **more: Any
     if t.server.head(t.place.repository, branch) is None:
         sha = await committed(client, t, TreeEntry(path="x", text="1"))
         await client.publishing.set_branch(t.place.where, branch, sha, expected=None)
-    fields = {"branch": branch, "base": "main", "title": "T", "body": "B", "draft": True} | more
+    fields: dict[str, Any] = {"branch": branch, "base": "main", "title": "T", "body": "B", "draft": True} | more
     return await client.publishing.open_pull(t.place.where, **fields)
 
 
