@@ -328,3 +328,34 @@ async def test_what_is_not_used_for_long_is_removed_and_what_runs_is_not(
         bench.offset = 2e5
         await service._supervisor._steps.sweep()
         assert await service.handles() == ()
+
+
+async def test_workspaces_lie_where_the_operator_says(bench: Bench, tmp_path: Path) -> None:
+    before, folder = bench.settings, tmp_path / "store"
+    named = {"instance": f"{before.instance}-s", "store_dir": folder}
+    bench.settings = before.model_copy(update=named)
+    try:
+        with pytest.raises(RuntimeError, match="The folder must be there"):
+            async with bench.service(PROMPTED):
+                pass
+        folder.mkdir()
+        async with bench.service(PROMPTED) as service:
+            await fetched(bench, service)
+            saved = await service.snapshot(bench.handle)
+            files = sorted(
+                path.name.replace(bench.handle.name, "NAME") for path in folder.glob("*.*") if path.is_file()
+            )
+            assert files == sorted(
+                [".store", "NAME.clean.img", f"NAME.clean.{saved.id}.snap", "NAME.ws.img", f"NAME.ws.{saved.id}.snap"]
+            )
+            assert saved.size == sum(path.stat().st_blocks * 512 for path in folder.glob("*.snap"))
+        bench.settings = bench.settings.model_copy(update={"store_dir": tmp_path})
+        with pytest.raises(RuntimeError, match="remove all sandboxes first"):
+            async with bench.service(PROMPTED):
+                pass
+        bench.settings = before.model_copy(update=named)
+        async with bench.service(PROMPTED) as service:
+            await service.remove(bench.handle)
+            await service.uninstall()
+    finally:
+        bench.settings = before
