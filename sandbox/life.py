@@ -43,7 +43,8 @@ class Life:
         self._context = context
         self._watch = Watch(context)
         self._looking = Turns()
-        self._seen: dict[str, tuple[float, Status]] = {}
+        self._seen: dict[str, tuple[float, float, Status]] = {}
+        """By name: when the agent that was looked at began, when that was, and what was seen."""
 
     async def prepare(self, job: Job, secrets: Secrets) -> None:
         """See ``Sandbox.prepare``. One caller at a time."""
@@ -181,11 +182,11 @@ class Life:
     async def _running(self, name: str, job: Job, started_at: float) -> Status:
         async with self._looking.of(name):  # two looks at once would read one stream in turns
             now = asyncio.get_running_loop().time()
-            at, seen = self._seen.get(name, (now - FRESH_SECONDS, None))
-            if seen is None or now - at >= FRESH_SECONDS:
-                seen = await self._look(name, job, started_at)
-                self._seen[name] = (now, seen)
-            return seen
+            of, at, status = self._seen.get(name, (0.0, now, None))
+            if status is None or of != started_at or now - at >= FRESH_SECONDS:
+                status = await self._look(name, job, started_at)
+                self._seen[name] = (started_at, now, status)
+            return status
 
     async def _look(self, name: str, job: Job, started_at: float) -> Status:
         agent = self._context.agents[job.agent]
@@ -200,7 +201,7 @@ class Life:
         if seen.due is None:
             return status
         look = await self._agent(name)
-        if look is not None and look.running:  # it may have ended by itself while we looked
+        if look is not None and look.running and look.started_at == started_at:  # it may have ended while we looked
             await self.kill(name, seen.due, seen.words)
         return status.model_copy(update={"phase": Phase.EXITED})
 

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar
 
-from sandbox import Busy, PrepareFailed, workspaces
+from sandbox import Busy, PrepareFailed, Unreachable, workspaces
 from sandbox.agents import AGENTS, Agent
 from sandbox.clear import clear, clear_task, everyone, traces, uninstall
 from sandbox.context import Context, boot_id
@@ -205,13 +205,20 @@ class Service:
 
     def _tidy_later(self, name: str) -> None:
         """Beside the caller: the egress holds the model's key, and nobody needs any container now."""
-        task = self._context.tidy_later(self.tidy(name), name=f"tidy {name}")
+        task = self._context.tidy_later(self._tidy_if_possible(name), name=f"tidy {name}")
         self._tidying[name] = task
         task.add_done_callback(lambda done: self._tidied(name, done))
 
     def _tidied(self, name: str, task: asyncio.Task[None]) -> None:
         if self._tidying.get(name) is task:
             del self._tidying[name]
+
+    async def _tidy_if_possible(self, name: str) -> None:
+        try:
+            await self.tidy(name)
+        except (Unreachable, OSError) as error:
+            _log.warning("%s: what its task has left will be removed later: %s", name, error)
+            self._supervisor.take(name)
 
     async def tidy(self, name: str) -> None:
         """Nothing is left of a task that has ended but its files."""

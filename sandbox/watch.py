@@ -62,6 +62,8 @@ class Watched:
     journal: Following = field(default_factory=Following)
     read_until: float = 0.0
     final_seen: float | None = None
+    started_at: float = 0.0
+    """Of the agent that is followed: a later one in the same sandbox is another's business."""
 
     def saw(self, *, final: bool, now: float) -> None:
         """Since when the final event has been the last word: work after it takes it back."""
@@ -83,7 +85,9 @@ class Watch:
 
     async def look(self, sandbox: str, agent: Agent, wall: float, started_at: float) -> Seen:
         """The agent's progress, what it has used so far, and the kill that is due if any."""
-        watched = self._watched.setdefault(sandbox, Watched(agent.reader()))
+        watched = self._watched.get(sandbox)
+        if watched is None or watched.started_at != started_at:
+            watched = self._watched[sandbox] = Watched(agent.reader(), started_at=started_at)
         names = self._context.names(sandbox)
         engine = self._context.engine
         since = max(0.0, watched.read_until - OVERLAP_SECONDS)
