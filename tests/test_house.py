@@ -85,6 +85,7 @@ TESTED_ELSEWHERE = {
     "sandbox/egress/request.py": "tests/sandbox/egress/test_policy.py",
     "sandbox/egress/tls.py": "tests/attacks/test_egress_secrets.py",
     "sandbox/egress/tunnels.py": "tests/attacks/test_egress_general.py",
+    "sandbox/egress/ways.py": "tests/attacks/test_egress_proxy.py",
     "sandbox/engine.py": "tests/sandbox/engines/test_contract.py",
     "sandbox/engines/docker.py": "tests/sandbox/engines/test_contract.py",
     "sandbox/engines/endings.py": "tests/sandbox/engines/test_contract.py",

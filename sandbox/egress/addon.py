@@ -19,13 +19,13 @@ from mitmproxy.proxy.layers.http import HTTPMode
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 from mitmproxy.tls import TlsData
 
-from sandbox.egress import answering, asked, general, policy, redirects, tls
+from sandbox.egress import answering, asked, general, policy, redirects
 from sandbox.egress.allowed import Allowed
 from sandbox.egress.ca import Authority
 from sandbox.egress.closed import closed
 from sandbox.egress.credentials import Credentials
 from sandbox.egress.dial import PinnedLoop, Refused
-from sandbox.egress.door import Doors, listener_of
+from sandbox.egress.door import Doors
 from sandbox.egress.gate import Gate
 from sandbox.egress.journal import Journal
 from sandbox.egress.policy import Request, Verdict
@@ -36,6 +36,7 @@ from sandbox.egress.refusing import BROKEN, Refusals, undecided
 from sandbox.egress.request import refused
 from sandbox.egress.scrub import Scrubber
 from sandbox.egress.tunnels import Tunnels
+from sandbox.egress.ways import Ways
 
 # EX_SOFTWARE: not even refusing worked. No proxy is better than one that nobody controls.
 EXIT_BROKEN = 70
@@ -63,7 +64,7 @@ class Egress:
         self._gate = Gate(rules, journal)
         self._questions = Questions(self._gate, credentials, self._refusals)
         self._allowed: dict[str, Allowed] = {}
-        self._dials: dict[str, Upstream] = {}
+        self._ways = Ways(rules.proxy, credentials, loop, ca_files)
         self.tunnels = Tunnels(Authority(rules.general.seconds), doors, self._refusals, self.shut)
         """An addon of its own, beside this one."""
 
@@ -152,7 +153,7 @@ class Egress:
         flow.request.stream = self._counted(flow, allowed)
         self._refusals.none(request, verdict, upstream)
         self._allowed[flow.id] = allowed
-        self._dials[flow.client_conn.id] = upstream
+        self._ways.take(flow, upstream)
 
     def _counted(self, flow: http.HTTPFlow, allowed: Allowed) -> Callable[[bytes], bytes]:
         """The body goes on as it comes; above its bound the connection ends, and upstream sees half a request.
@@ -189,7 +190,7 @@ class Egress:
         allowed = self._allowed.get(flow.id)
         if allowed is not None and allowed.judged is not None:
             if await self._questions.judged(flow, allowed):
-                self._dials[flow.client_conn.id] = allowed.upstream
+                self._ways.take(flow, allowed.upstream)
                 flow.response = None
         elif allowed is None or flow.response is not None:
             self._refusals.kill(flow)
@@ -200,17 +201,11 @@ class Egress:
     async def server_connect(self, data: ServerConnectionHookData) -> None:
         """Only the very upstream that a request of this client was allowed to; its name is resolved once, here."""
         data.server.error = BROKEN
-        upstream = self._dials.get(data.client.id)
-        exact = (
-            upstream is not None
-            and data.server.address == (upstream.host, upstream.port)
-            and data.server.via is None
-            and data.server.transport_protocol == "tcp"
-        )
-        if upstream is None or not exact:
+        upstream = self._ways.of(data.client)
+        if upstream is None:
             raise ValueError("this destination was not approved")
         try:
-            await self._loop.pin(upstream.host, upstream.port, private=upstream.private)
+            await self._ways.pin(data, upstream)
         except Refused as error:
             self._refusals.dial(data, upstream, str(error))
             return
@@ -218,10 +213,12 @@ class Egress:
 
     @closed
     def tls_start_server(self, data: TlsData) -> None:
-        upstream = self._dials[data.context.client.id]
-        listener = listener_of(data.context.client.peername)
-        name = general.key(upstream) if listener in general.LISTENERS else listener
-        data.ssl_conn = tls.connection(upstream, self._ca_files[name])
+        self._ways.start_tls(data)
+
+    @closed
+    def http_connect_upstream(self, flow: http.HTTPFlow) -> None:
+        """To the operator's proxy, before it is asked for a tunnel."""
+        self._ways.connect(flow)
 
     # -- the way back
 
@@ -277,7 +274,7 @@ class Egress:
 
     @closed
     def client_disconnected(self, client: Any) -> None:
-        self._dials.pop(client.id, None)
+        self._ways.drop(client)
 
     # -- what cannot happen, and does not
 
@@ -288,4 +285,4 @@ class Egress:
 
     tcp_start = tcp_message = udp_start = udp_message = dns_request = never
     websocket_start = websocket_message = socks5_auth = never
-    quic_start_client = quic_start_server = http_connect_upstream = never
+    quic_start_client = quic_start_server = never

@@ -48,8 +48,13 @@ def trust(rules: Policy) -> dict[str, str]:
     """The file of trusted CA certificates for each listener whose upstream speaks TLS, and for each place."""
     SCRATCH.mkdir(mode=0o700, parents=True, exist_ok=True)
     places = {general.key(upstream): upstream for upstream in general.upstreams(rules.general)}
-    upstreams = {"model": rules.model, "git": rules.git, **places}
-    return {name: tls.trusted(up, SCRATCH, name) for name, up in upstreams.items() if up is not None and up.tls}
+    upstreams = {"model": rules.model, "git": rules.git, **places, "proxy": rules.proxy}
+    inspecting = "" if rules.proxy is None else rules.proxy.ca_pem
+    return {
+        name: tls.trusted(up, SCRATCH, name, "" if up.private else inspecting)
+        for name, up in upstreams.items()
+        if up is not None and up.tls
+    }
 
 
 def folders(rules: Policy) -> list[Path]:

@@ -12,19 +12,22 @@ from OpenSSL import SSL
 from sandbox.egress.reach import Upstream
 
 
-def trusted(upstream: Upstream, folder: Path, name: str) -> str:
-    """A file with the public CA certificates and the upstream's own, which vouch for no other upstream.
+def trusted(upstream: Upstream, folder: Path, name: str, inspecting: str = "") -> str:
+    """A file with the public CA certificates and the upstream's own, which vouch for no other upstream; and those of
+    a proxy on the way to it that looks inside (``inspecting``).
 
     Raises ``ValueError`` where the extra ones cannot be read: then nothing must start.
     """
-    if not upstream.ca_pem.strip():
+    ca_pem = f"{upstream.ca_pem}\n{inspecting}"
+    if not ca_pem.strip():
         return certifi.where()
     path = folder / f"ca-{name}.pem"
-    path.write_text(f"{Path(certifi.where()).read_text()}\n{upstream.ca_pem}\n")
+    path.write_text(f"{Path(certifi.where()).read_text()}\n{ca_pem}\n")
     try:
-        own = folder / f"ca-{name}-own.pem"
-        own.write_text(upstream.ca_pem)
-        SSL.Context(SSL.TLS_CLIENT_METHOD).load_verify_locations(str(own))
+        for own in filter(str.strip, (upstream.ca_pem, inspecting)):
+            alone = folder / f"ca-{name}-own.pem"
+            alone.write_text(own)
+            SSL.Context(SSL.TLS_CLIENT_METHOD).load_verify_locations(str(alone))
     except SSL.Error:
         raise ValueError(f"{name}.ca_pem holds no CA certificate that can be read") from None
     return str(path)

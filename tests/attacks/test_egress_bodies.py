@@ -153,6 +153,7 @@ def test_e34_a_refusal_after_100_continue_is_still_told_in_words(egress: Egress,
     assert model.connections == 0
 
 
+@pytest.mark.slow
 def test_e29_bodies_that_are_kept_have_a_bound_together_and_give_it_back(egress: Egress, model: StandIn) -> None:
     """Three clients at once, each within its own bound, none with its end."""
     size = 30 * 2**20
@@ -248,6 +249,7 @@ def test_only_the_apis_of_the_gateway_are_spoken_and_no_other_endpoint(
     assert model.connections == 1
 
 
+@pytest.mark.slow
 def test_where_there_is_no_model_there_is_no_socket_to_it(here: World, model: StandIn) -> None:
     egress = here.start({**policy_for(model), "model": None}, model="")
     found = egress.run("find", "/sock/agent", "-name", "*.sock", "-printf", "%f ")
@@ -255,6 +257,7 @@ def test_where_there_is_no_model_there_is_no_socket_to_it(here: World, model: St
     assert "general.sock" in found
 
 
+@pytest.mark.slow
 def test_an_operator_may_let_the_provider_act(here: World, model: StandIn) -> None:
     egress = here.start(policy_for(model, server_side=True))
     body = b'{"model":"m","tools":[{"type":"web_search_20250305","name":"w"}]}'

@@ -95,6 +95,7 @@ def test_tokens_are_read_from_every_api_as_it_says_them(here: World, model: Stan
     assert [fact["complete"] for fact in answers] == [True, True, True]
 
 
+@pytest.mark.slow
 def test_e35_a_bound_on_tokens_and_one_on_cost_hold_the_next_question(here: World, model: StandIn) -> None:
     model.answering = usage(input_tokens=600, output_tokens=400)
     prices = {"input": 1000, "cached": 0, "cache_write": 0, "output": 1000}
@@ -109,6 +110,7 @@ def test_e35_a_bound_on_tokens_and_one_on_cost_hold_the_next_question(here: Worl
         assert len(model.requests) == 1
 
 
+@pytest.mark.slow
 def test_e35_an_answer_that_the_client_will_not_hear_to_its_end_is_counted_all_the_same(
     here: World, model: StandIn
 ) -> None:
@@ -136,6 +138,7 @@ def test_a_loop_is_cut_also_where_the_broken_answer_is_sent_along(here: World, m
     assert (egress.report().breach, len(model.requests)) == (Breach("same_request", 3), 3)
 
 
+@pytest.mark.slow
 def test_a_question_that_fails_may_be_asked_again(here: World, model: StandIn) -> None:
     def failing(request: Arrived, send: Any) -> None:
         send(b"HTTP/1.1 529 No\r\ncontent-length: 0\r\n\r\n")
