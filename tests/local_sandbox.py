@@ -57,11 +57,12 @@ class LocalSandbox:
     """The one that ``run`` lets work."""
 
     async def run(self, prompt: str, source: Source, limits: Limits | None = None) -> Outcome:
-        """One life, from prepare to remove. Fails the test where there is no outcome within two minutes."""
+        """One life, from prepare to remove. Fails the test where there is no outcome within two minutes, or in the time
+        that ``limits`` give and one minute more."""
         name = f"t-{secrets.token_hex(4)}"
         job = Job(name=name, agent=self.agent, prompt=prompt, source=source, limits=limits or Limits())
         try:
-            async with asyncio.timeout(OUTCOME_SECONDS):
+            async with asyncio.timeout(max(OUTCOME_SECONDS, limits.wall_seconds + 60) if limits else OUTCOME_SECONDS):
                 handle = await self.sandbox.prepare(job, Secrets())
                 await self.sandbox.start(handle)
                 while (await self.sandbox.wait(handle, WAIT_SECONDS)).phase is Phase.RUNNING:
