@@ -63,17 +63,21 @@ async def clear(context: Context, sandbox: str, *, keep_snapshot: bool = False) 
 
 async def clear_task(context: Context, sandbox: str) -> None:
     """Remove every container of the sandbox and every volume but the workspace's two: nothing runs any more, nothing
-    is mounted, and the next task can be made. Raises as ``clear``."""
-    await _emptied(context, sandbox, keep=LASTING_ROLES)
+    is mounted, and the next task can be made. Store helpers mount no workspace, and may be at work for somebody.
+
+    Raises as ``clear``.
+    """
+    await _emptied(context, sandbox, keep=(*LASTING_ROLES, STORE_ROLE))
 
 
 async def _emptied(context: Context, sandbox: str, keep: Collection[str] = ()) -> None:
-    """No container and no volume of this name is left, but volumes of a role to ``keep``; each round looks anew for
-    who uses what."""
+    """No container and no volume of this name is left, but those of a role to ``keep``; each round looks anew for who
+    uses what."""
 
     async def round_() -> None:
         found = await context.engine.find(context.settings.instance, sandbox)
-        await asyncio.gather(*(context.engine.remove(item.name) for item in found.containers))
+        containers = [item.name for item in found.containers if item.role not in keep]
+        await asyncio.gather(*(context.engine.remove(name) for name in containers))
         volumes = {item.name for item in found.volumes if item.role not in keep} | await _made_up(context, sandbox)
         await asyncio.gather(*(context.engine.remove_volume(name) for name in volumes))
 

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from sandbox import Busy, PrepareFailed, Unreachable, workspaces
 from sandbox.agents import AGENTS, Agent
-from sandbox.clear import clear, clear_task, everyone, traces, uninstall
+from sandbox.clear import STORE_ROLE, clear, clear_task, everyone, traces, uninstall
 from sandbox.context import Context, boot_id
 from sandbox.engines.docker import CALL_SECONDS
 from sandbox.job import (
@@ -274,7 +274,7 @@ class _Steps:
     async def unfinished(self) -> tuple[str, ...]:
         """Whose task has no outcome, and of whose ended task a container is left."""
         found = await self._context.engine.find(self._context.settings.instance)
-        left = {item.sandbox for item in found.containers}
+        left = {item.sandbox for item in found.containers if item.role != STORE_ROLE}
         facts = await self._context.disk.run(self._all_facts)
         return tuple(name for name, seen in facts.items() if seen.there and (not seen.ended or name in left))
 

@@ -1,6 +1,7 @@
 """A Docker Engine of a test's own, to be stopped, killed and started again at will.
 
-It runs in its own network, mount and process namespaces: a second engine in the host's network would delete the first
+It runs in its own network, mount and process namespaces (what the host unmounts is unmounted there too, or the other
+engine's file systems would stay in use): a second engine in the host's network would delete the first
 one's bridge, and killing the namespace's first process kills engine, containerd, shims and containers at once, as a
 power loss does. Loop devices are the machine's; a test detaches its own.
 """
@@ -51,7 +52,7 @@ class PrivateEngine:
 
     def boot(self, *, live_restore: bool = False) -> None:
         """A machine that comes up, and its engine."""
-        command = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "private"]
+        command = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "slave"]
         self._init = subprocess.Popen([*command, "sh", "-c", INIT], stdout=self._log, stderr=self._log)
         self.start(live_restore=live_restore)
 

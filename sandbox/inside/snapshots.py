@@ -29,6 +29,7 @@ def save(images: dict[str, Path], identity: str) -> dict[str, object]:
     """Copy every image, whole or not at all: bytes taken on disk, and digests by role. Nothing is mounted."""
     made = {role: path(image, identity) for role, image in images.items()}
     digests = {}
+    os.sync()  # a mount that a namespace of somebody else's has kept is written out, and its journal tells the rest
     try:
         for role, image in images.items():
             if not image.is_file():

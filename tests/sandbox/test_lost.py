@@ -153,14 +153,14 @@ async def test_with_live_restore_a_task_outlives_its_engine(
             await service.outcome(bench.handle)
         private_engine.start(live_restore=True)
         assert (await service.status(bench.handle)).phase is Phase.RUNNING
-        with private_engine.client() as client:
-            path = client.api.inspect_volume(bench.container("ws"))["Options"]["device"]
-        assert path.startswith("/dev/loop")
         go(private_engine, bench)
         outcome = await over(bench, service)
         assert (outcome.state, outcome.reason, outcome.exit_code) == (State.FAILED, Reason.EXIT, 7)
         assert outcome.changes is not None
         assert [file.path for file in outcome.changes.files] == ["go", "half.txt", "whole.txt"]
+    # Engines before 23 miscount the mounts of what outlived them ("volume has active mounts"), until they start again.
+    private_engine.stop()
+    private_engine.start()
 
 
 def go(engine: PrivateEngine, bench: Bench) -> None:
