@@ -67,6 +67,7 @@ def test_names_and_types_are_denied_by_default_and_shown_without_harm() -> None:
     assert one_of("the tool", None, ("", "x")) == ""
     with pytest.raises(Unfit, match=r'the part "\?b\?x" is not allowed'):
         only("the part", {"<b>x": 1}, {"a"})
+    odd: Any
     for odd in (1, [], {}, True, None, "X", "x "):
         with pytest.raises(Unfit, match="is not allowed"):
             one_of("the tool", odd, ("x",))
