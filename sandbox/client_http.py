@@ -20,8 +20,8 @@ FORMS: Final = "http+unix:///PATH, https://HOST[:PORT] or http://127.0.0.1:PORT"
 # Seconds for a call that has nothing to wait for; the engine behind it may be slow.
 SHORT_SECONDS: Final = 150.0
 CONNECT_SECONDS: Final = 10.0
-# Bytes. An outcome holds a patch of 16 MiB, in base64, and some words.
-MAX_ANSWER_BYTES: Final = 64 * 2**20
+# Bytes. An outcome holds a patch of 16 MiB and contents of 32 MiB, which are 64 MiB in base64, and paths and words.
+MAX_ANSWER_BYTES: Final = 128 * 2**20
 
 
 @dataclass(frozen=True)

@@ -234,6 +234,9 @@ class Probe:
     def home(self, run: Run) -> Mapping[str, bytes]:
         return {}
 
+    def instructions(self, given: Mapping[str, bytes]) -> Mapping[str, bytes]:
+        return {}
+
     def prompt(self, text: str) -> bytes:
         return text.encode()
 

@@ -8,6 +8,7 @@ import tarfile
 from collections.abc import Mapping
 
 from sandbox.agents import Agent, Run
+from sandbox.agents.agent import GIVEN
 from sandbox.context import Context
 from sandbox.engines import plan
 from sandbox.engines.names import AGENT_UID, LOCK_GID
@@ -17,6 +18,7 @@ from sandbox.source import fetch_request
 
 HOME = "home"
 """What is below it goes into the agent's HOME (images/base/entry)."""
+FOLDER = GIVEN.removeprefix("/inputs/")
 
 
 def for_fetch(source: Source, repository: str | None, limits: Limits, mirror: str = "") -> dict[str, bytes]:
@@ -24,6 +26,8 @@ def for_fetch(source: Source, repository: str | None, limits: Limits, mirror: st
     files = {"fetch.json": json.dumps(fetch_request(source, repository, limits, mirror)).encode()}
     if source.bundle is not None:
         files["bundle"] = source.bundle
+    if source.patch is not None:
+        files["patch"] = source.patch
     return files
 
 
@@ -33,6 +37,14 @@ def for_agent(job: Job, agent: Agent, run: Run) -> dict[str, bytes]:
         "prompt": agent.prompt(job.prompt),
         "agent.json": json.dumps({"agent": job.agent}).encode(),
         **{f"{HOME}/{path}": data for path, data in agent.home(run).items()},
+    }
+
+
+def for_instructions(agent: Agent, given: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Copies that the agent reads instead of the repository's own instruction files."""
+    return {
+        **{f"{FOLDER}/{path}": data for path, data in given.items()},
+        **{f"{HOME}/{path}": data for path, data in agent.instructions(given).items()},
     }
 
 

@@ -20,7 +20,7 @@ from sandbox.context import Context
 from sandbox.engine import Differs, Gone
 from sandbox.engines import names as things
 from sandbox.helpers import HelperFailed
-from sandbox.inputs import fill, for_agent, for_fetch
+from sandbox.inputs import fill, for_agent, for_fetch, for_instructions
 from sandbox.job import Job, Limits, Reason, Secrets, Setup, Source
 from sandbox.link import EgressFailed, Link
 from sandbox.source import identity, repository
@@ -37,7 +37,7 @@ async def whole(context: Context, job: Job, given: Secrets) -> Workspace:
     """
     if job.source is None:
         raise PrepareFailed(Reason.FETCH_FAILED, "There is nothing to fetch.")
-    made = task_of(context, job)
+    made = task_of(context, job, instructions=job.source.instructions is not None)
     filling = filling_of(context, job.name, job.source, given, job.limits)
     made = await placed(context, made, filling.repository)
     setup = setups.wanted(context, job, filling.repository)
@@ -53,7 +53,8 @@ async def whole(context: Context, job: Job, given: Secrets) -> Workspace:
             await end_fetch(opened.result())
             if setup is not None:
                 await _after_setup(context, made, setup, filling.repository or "", filling.mirror, opened.result())
-    workspace, _ = filled.result()
+            workspace, _ = filled.result()
+            await _give(context, made, workspace)
     return workspace
 
 
@@ -81,8 +82,8 @@ async def task(context: Context, job: Job) -> None:
 
     Raises ``PrepareFailed``.
     """
-    made = task_of(context, job)
     workspace = await context.disk.run(context.state(job.name).workspace)
+    made = task_of(context, job, instructions=workspace is not None and workspace.instructions is not None)
     mirror = workspace.mirror if workspace is not None else ""
     of = _repository_of(context, workspace)
     made = await placed(context, made, of)
@@ -99,6 +100,21 @@ async def task(context: Context, job: Job) -> None:
             await end_fetch(opened.result())
             if setup is not None:
                 await _after_setup(context, made, setup, of or "", mirror, opened.result())
+            if workspace is not None:
+                await _give(context, made, workspace)
+
+
+async def _give(context: Context, made: Task, workspace: Workspace) -> None:
+    """Copies of instruction files, where the checkout's own are not to be read. The inputs volume has been filled."""
+    if workspace.instructions is None:
+        return
+    task = context.state(made.job.name).task()
+    if workspace.left_out:
+        words = f"Instructions that the agent did not get, too large or no files: {', '.join(workspace.left_out)}."
+        notes = await context.disk.run(task.notes)
+        await context.disk.run(lambda: task.set_notes(*notes, words))
+    if files := for_instructions(made.agent, workspace.instructions):
+        await fill(context, made.job.name, files)
 
 
 async def _after_setup(context: Context, made: Task, setup: Setup, of: str, mirror: str, link: Link) -> None:
@@ -128,6 +144,9 @@ def filling_of(context: Context, name: str, source: Source, given: Secrets, limi
         wanted = repository(source.url, context.settings.git_host) if source.bundle is None else None
     except ValueError as error:
         raise PrepareFailed(Reason.FETCH_FAILED, f"{error}.") from error
+    if source.patch is not None and len(source.patch) > limits.patch_bytes:
+        words = f"The earlier result is larger than the {limits.patch_bytes:,} bytes allowed."
+        raise PrepareFailed(Reason.FETCH_FAILED, words)
     mirror = ""
     if wanted is not None and context.settings.mirror:
         mirror = things.mirror_volume(context.settings.instance, context.settings.git_host.base_url, wanted).name

@@ -47,6 +47,7 @@ def fetch_request(source: Source, repository: str | None, limits: Limits, mirror
         "origin": source.url,
         "seconds": limits.fetch_seconds,
         "mirror": mirror,
+        "instructions": source.instructions,
     }
 
 

@@ -59,6 +59,11 @@ class Workspace(Frozen):
     """Under which it was made: its size is one of them."""
     mirror: str = ""
     """The volume that holds objects of its history; empty where all of them are in the workspace."""
+    instructions: Mapping[str, bytes] | None = None
+    """Copies of another commit's instruction files, by their paths, which agents read instead of those of the checkout;
+    None: they read the checkout's."""
+    left_out: tuple[str, ...] = ()
+    """Of those, the paths of which there is no copy."""
 
 
 class Saved(Frozen):

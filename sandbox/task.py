@@ -25,8 +25,9 @@ class Task:
     """The ID of what it runs in: the agent's own image, or the operator's for this repository."""
 
 
-def task_of(context: Context, job: Job) -> Task:
-    """What the operator offers for this job. Raises ``PrepareFailed`` in words for what he does not offer."""
+def task_of(context: Context, job: Job, *, instructions: bool = False) -> Task:
+    """What the operator offers for this job; ``instructions``: as in ``Run``. Raises ``PrepareFailed`` in words for
+    what he does not offer."""
     settings, agent = context.settings.for_agent(job.agent), context.agents.get(job.agent)
     if settings is None or agent is None:
         raise PrepareFailed(Reason.AGENT_ERROR, f"The agent {job.agent} is not offered here.")
@@ -40,7 +41,7 @@ def task_of(context: Context, job: Job) -> Task:
         api = pairing(agent, gateway)
     except ValueError as error:
         raise PrepareFailed(Reason.AGENT_ERROR, f"{error}.") from error
-    run = Run(model=model, api=api, oauth=gateway.oauth, settings=settings)
+    run = Run(model=model, api=api, oauth=gateway.oauth, settings=settings, instructions=instructions)
     return Task(job, agent, run, context.images.agents[agent.image])
 
 

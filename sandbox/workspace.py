@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from sandbox import PrepareFailed
 from sandbox.context import Context, boot_id
@@ -20,7 +23,7 @@ CLEAN_SHARE = 2
 CLEAN_BYTES_MIN = 16 * 2**20  # smaller ones have no room for ext4's own tables
 CLEAN_INODES = 10_000  # a bare repository of one commit: packs and a few dozen small files
 FETCH_GRACE_SECONDS = 30.0  # beyond the fetch's own limit: checkout and manifest end by that limit too
-FETCH_BYTES = 1 << 20  # its answer: git's words, cut to some thousand characters by the helper
+FETCH_BYTES = 1 << 20  # its answer: git's words, some thousand characters, and four instruction files in base64
 WORDS_CHARACTERS = 2_000  # of git's words, the end, for the user
 LOOP_ROLES = ("ws", "clean")
 
@@ -114,12 +117,25 @@ async def fetch(filling: Filling) -> tuple[Workspace, str]:
         source=filling.source,
         limits=filling.limits,
         mirror=filling.mirror if report else "",
+        instructions=_told(answer) if filling.source.instructions else None,
+        left_out=tuple(map(str, answer.get("left_out") or ())),
     )
     return made, _without(str(answer.get("stderr") or ""), filling.secrets)[-WORDS_CHARACTERS:]
 
 
+def _told(answer: Mapping[str, Any]) -> dict[str, bytes]:
+    """What the helper read of the commit whose instructions count. Without it there would be none to keep out others,
+    so what is not as it should be ends the preparation."""
+    try:
+        return {str(name): base64.b64decode(data, validate=True) for name, data in answer["told"].items()}
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise PrepareFailed(Reason.FETCH_FAILED, "The instructions for the agent could not be read.") from error
+
+
 def fetch_words(answer: dict[str, object], given: Secrets) -> str:
     """Why a fetch failed, for the user."""
+    if answer.get("unfit"):
+        return _without(f"{answer.get('error')}."[:WORDS_CHARACTERS], given)
     sentence, git = str(answer.get("error") or ""), str(answer.get("stderr") or "").strip()
     words = "\n".join(part for part in (sentence, git if git not in sentence else "") if part)
     return f"The repository could not be fetched: {_without(words, given)[-WORDS_CHARACTERS:] or 'no reason was given'}"

@@ -56,6 +56,9 @@ class Scripted:
     def home(self, run: Run) -> Mapping[str, bytes]:
         return {}
 
+    def instructions(self, given: Mapping[str, bytes]) -> Mapping[str, bytes]:
+        return {}
+
     def prompt(self, text: str) -> bytes:
         return text.encode()
 

@@ -18,6 +18,8 @@ MODEL_PORT = 9001
 ``/v1/messages`` there, OpenAI's at ``/v1/responses`` and ``/v1/chat/completions``, whatever the gateway's own paths."""
 PROXY_PORT = 9080
 """Where the general proxy is."""
+GIVEN = "/inputs/instructions"
+"""Where the copies are under their own names, read-only, so that what one of them imports is another of them."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Run:
     oauth: bool = False
     """The gateway's credential is an OAuth token (a Claude subscription's)."""
     settings: AgentSettings = field(default_factory=AgentSettings)
+    instructions: bool = False
+    """The repository's own instruction files are not to be read: copies are given (``Agent.instructions``)."""
 
 
 class Reader(Protocol):
@@ -125,6 +129,11 @@ class Agent(Protocol):
 
     def home(self, run: Run) -> Mapping[str, bytes]:
         """Files that the entry puts into HOME before the CLI starts, by relative path; no secret is in them."""
+        ...
+
+    def instructions(self, given: Mapping[str, bytes]) -> Mapping[str, bytes]:
+        """As ``home``, where ``Run.instructions`` is set: what makes the CLI read these copies, and none where there
+        are none. By their paths in the repository; the same are below ``GIVEN``."""
         ...
 
     def prompt(self, text: str) -> bytes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from sandbox.agents.agent import MODEL_PORT, Reader, Run
+from sandbox.agents.agent import GIVEN, MODEL_PORT, Reader, Run
 from sandbox.agents.claude_reader import ClaudeReader
 from sandbox.agents.shaped import clean
 from sandbox.settings import Api
@@ -65,6 +65,7 @@ class Claude:
         return {
             **_FIXED,
             "CLAUDE_CODE_OAUTH_TOKEN" if run.oauth else "ANTHROPIC_API_KEY": "placeholder",
+            **({"GOFER_INSTRUCTIONS": "given"} if run.instructions else {}),
             "CLAUDE_CODE_MAX_RETRIES": str(run.settings.max_retries),
             "API_TIMEOUT_MS": str(run.settings.api_timeout_seconds * 1000),
         }
@@ -72,6 +73,12 @@ class Claude:
     def home(self, run: Run) -> Mapping[str, bytes]:
         """None: the repository's instructions come in through what the entry writes."""
         return {}
+
+    def instructions(self, given: Mapping[str, bytes]) -> Mapping[str, bytes]:
+        """Imports of the copies, by the rule of the entry for the repository's own, which then writes nothing."""
+        found = [name for name in ("CLAUDE.md", ".claude/CLAUDE.md") if name in given]
+        found = found or [name for name in ("AGENTS.md",) if name in given]
+        return {".claude/CLAUDE.md": "".join(f"@{GIVEN}/{name}\n" for name in found).encode()} if found else {}
 
     def prompt(self, text: str) -> bytes:
         """``text`` as UTF-8, kept from being taken for a command of the CLI.

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 
 from sandbox.agents.agent import MODEL_PORT, Reader, Run
 from sandbox.agents.codex_reader import CodexReader
+from sandbox.agents.given import first
 from sandbox.agents.shaped import clean
 from sandbox.settings import Api
 
@@ -46,6 +47,9 @@ _FEATURES_OFF = (
     "enable_request_compression",
     "unbounded_connection_retries",
 )
+
+# Where the repository's own are not to be read: which of the copies counts.
+_NAMES = ("AGENTS.override.md", "AGENTS.md", "CLAUDE.md")
 
 _OPTIONS = {
     "model_provider": "gateway",
@@ -97,6 +101,10 @@ class Codex:
         """None: all configuration is on the command line. ``~/.codex`` is made by the CLI."""
         return {}
 
+    def instructions(self, given: Mapping[str, bytes]) -> Mapping[str, bytes]:
+        """The first of the names that it looks for itself, as the user's own file."""
+        return first(given, _NAMES, ".codex/AGENTS.md")
+
     def prompt(self, text: str) -> bytes:
         """``text`` as UTF-8: nothing in it is a command to this CLI."""
         return clean(text).encode()
@@ -117,7 +125,8 @@ def _options(run: Run) -> Iterator[str]:
         "stream_max_retries": run.settings.max_retries,
         "stream_idle_timeout_ms": run.settings.api_timeout_seconds * 1000,
     }
-    settings = _OPTIONS | {f"model_providers.gateway.{key}": value for key, value in provider.items()}
+    unread = {"project_doc_max_bytes": 0} if run.instructions else {}
+    settings = _OPTIONS | unread | {f"model_providers.gateway.{key}": value for key, value in provider.items()}
     for key, value in settings.items():
         # These values are written alike in JSON and in TOML.
         yield f"--config={key}={json.dumps(value)}"

@@ -24,7 +24,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from sandbox.agents.agent import MODEL_PORT, Reader, Run
+from sandbox.agents.agent import GIVEN, MODEL_PORT, Reader, Run
 from sandbox.agents.opencode_reader import OpenCodeReader
 from sandbox.agents.shaped import clean
 from sandbox.settings import Api
@@ -85,6 +85,10 @@ class OpenCode:
         """What makes the CLI believe that its library for plugins is installed."""
         return _HOME
 
+    def instructions(self, given: Mapping[str, bytes]) -> Mapping[str, bytes]:
+        """None: the configuration names the copies in the place of the repository's."""
+        return {}
+
     def prompt(self, text: str) -> bytes:
         """``text`` as UTF-8: on standard input nothing in it is a command or a file name."""
         return clean(text).encode()
@@ -106,7 +110,7 @@ def _configuration(run: Run) -> dict[str, Any]:
         "formatter": False,
         # For undoing at a terminal. It copies the repository's objects into HOME, which is small.
         "snapshot": False,
-        "instructions": ["/ws/repo/AGENTS.md", "/ws/repo/CLAUDE.md"],
+        "instructions": [f"{GIVEN if run.instructions else '/ws/repo'}/{name}" for name in ("AGENTS.md", "CLAUDE.md")],
         "provider": {_PROVIDERS[run.api]: _provider(run)},
     }
 

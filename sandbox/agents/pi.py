@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sandbox.agents.agent import MODEL_PORT, Reader, Run
+from sandbox.agents.given import first
 from sandbox.agents.pi_models import KNOWN
 from sandbox.agents.pi_reader import PiReader
 from sandbox.agents.shaped import clean
@@ -37,6 +38,9 @@ _APIS: dict[Api, str] = {
 _LIMITS = {"contextWindow": 200_000, "maxTokens": 32_000}
 # What the CLI takes for a Claude subscription's token: it then introduces itself to the provider as that must be.
 _OAUTH_PLACEHOLDER = "sk-ant-oat-placeholder"
+
+# Where the repository's own are not to be read: which of the copies counts.
+_NAMES = ("AGENTS.override.md", "AGENTS.md", "CLAUDE.md")
 
 _FIXED = {
     "TMPDIR": "/tmp",  # noqa: S108  (a tmpfs of the sandbox's own)
@@ -67,6 +71,7 @@ class Pi:
             "json",
             "--no-session",
             "--no-approve",
+            *(["--no-context-files"] if run.instructions else []),
             "--provider",
             _PROVIDERS[run.api],
             "--model",
@@ -83,6 +88,11 @@ class Pi:
             ".pi/agent/models.json": json.dumps({"providers": {_PROVIDERS[run.api]: _provider(run)}}).encode(),
             ".pi/agent/settings.json": json.dumps(_settings(run)).encode(),
         }
+
+    def instructions(self, given: Mapping[str, bytes]) -> Mapping[str, bytes]:
+        """The first of the names that it looks for itself, added to its system prompt: its switch keeps context files
+        of HOME out as well."""
+        return first(given, _NAMES, ".pi/agent/APPEND_SYSTEM.md")
 
     def prompt(self, text: str) -> bytes:
         """``text`` as UTF-8; the CLI strips white space around it. On standard input nothing in it is a file name."""

@@ -1,21 +1,23 @@
 """``python3 -I -m sandbox.inside.fetch``: the repository comes into the workspace, before any agent runs.
 
-Reads ``/inputs/fetch.json`` and, where it is there, ``/inputs/bundle``. Makes the clean Git directory first (bare; one
-commit deep, or over the repository's mirror), then the agent's checkout from it, then the manifest and ``base.json``.
+Reads ``/inputs/fetch.json`` and, where they are there, ``/inputs/bundle`` and ``/inputs/patch``. Makes the clean Git
+directory first (bare; one commit deep, or over the repository's mirror), then the agent's checkout from it, then the
+manifest and ``base.json``; last it reads another commit's instructions and lays an earlier result into the checkout.
 Prints one JSON line; exit status 0 only when all of it is done. May be run again: it starts by emptying both places.
 No secret passes through here: the egress adds the credential.
 """
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import shutil
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sandbox.inside import checkout, manifest, mirror
+from sandbox.inside import checkout, earlier, manifest, mirror, told
 from sandbox.inside.bounds import MAX_WORDS, Deadline, Failed, Refused
 from sandbox.inside.fetchwords import sentence
 from sandbox.inside.gitcmd import Git, GitFailed, TooSlow
@@ -38,7 +40,8 @@ HTTP = (*SLOW, "-c", "http.followRedirects=false", "-c", "protocol.version=2", "
 class Wanted:
     """The parsed request. ``bundle`` wins over ``url``, ``commit`` over ``ref``.
 
-    ``mirror``: the name that a mirror of this repository goes by; empty: none is to be used.
+    ``mirror``: the name that a mirror of this repository goes by; empty: none is to be used. ``patch``: an earlier
+    result; ``instructions``: the commit whose instruction files are to be told.
     """
 
     url: str
@@ -48,19 +51,23 @@ class Wanted:
     seconds: float
     bundle: Path | None
     mirror: str = ""
+    patch: Path | None = None
+    instructions: str = ""
 
 
 @dataclass(frozen=True)
 class Fetched:
     """What came: the commit, the branch it is checked out as (empty: detached), and git's own words.
 
-    ``mirror``: its report where the workspace's objects are in it; None: all of them are in the workspace.
+    ``mirror``: its report where the workspace's objects are in it; None: all of them are in the workspace. ``told``:
+    None where no commit's instructions were asked for.
     """
 
     base_commit: str
     branch: str
     words: str
     mirror: dict[str, object] | None = None
+    told: told.Told | None = None
 
 
 def read_request(inputs: Path) -> Wanted:
@@ -70,10 +77,10 @@ def read_request(inputs: Path) -> Wanted:
         ref, commit = raw.get("ref"), raw.get("commit")
         seconds = float(raw.get("seconds") or DEFAULT_SECONDS)
         url, origin = str(raw.get("url") or ""), str(raw.get("origin") or "")
-        kept = str(raw.get("mirror") or "")
+        kept, instructions = str(raw.get("mirror") or ""), str(raw.get("instructions") or "")
     except (OSError, ValueError, AttributeError, TypeError) as error:
         raise Failed(f"the request to fetch cannot be read: {error}") from error
-    bundle = inputs / "bundle"
+    bundle, patch = inputs / "bundle", inputs / "patch"
     return Wanted(
         url=url,
         ref=check_ref(ref) if ref else None,
@@ -82,15 +89,38 @@ def read_request(inputs: Path) -> Wanted:
         seconds=seconds,
         bundle=bundle if bundle.exists() else None,
         mirror=kept,
+        patch=patch if patch.exists() else None,
+        instructions=check_commit(instructions) if instructions else "",
     )
 
 
 def fetch(wanted: Wanted, workspace: Path, clean: Path, deadline: Deadline, root: Path = MIRROR) -> Fetched:
-    """Fill both places. Raises ``Failed`` or ``GitFailed``; what is there then is of no use.
+    """Fill both places. Raises ``Failed`` or ``GitFailed``; what is there then is of no use."""
+    done = _repository(wanted, workspace, clean, deadline, root)
+    heard = _instructions(wanted, clean / "data" / "git", deadline) if wanted.instructions else None
+    if wanted.patch is not None:
+        earlier.lay(wanted.patch, workspace / "repo", done.base_commit, Git(deadline))
+    return replace(done, told=heard)
 
-    Through the mirror mounted at ``root`` where one is wanted. Whatever goes wrong with that, the host is asked again
-    without it, and the words are those of that attempt: a mirror never makes a fetch fail, nor lets one succeed that
-    the host refuses.
+
+def _instructions(wanted: Wanted, bare: Path, deadline: Deadline) -> told.Told:
+    """Asked of the host as anything else is: a commit that it does not serve, it does not serve for this either."""
+    place = {"GIT_DIR": str(bare)}
+
+    def bring(commit: str, ref: str) -> None:
+        if wanted.bundle:
+            raise Failed(f"the bundle does not hold the commit {commit}, whose instructions the agent is to read")
+        git = Git(deadline, extra={**place, "GIT_ALLOW_PROTOCOL": "http"}, flags=HTTP)
+        args = ("fetch", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
+        git.run(*args, "--end-of-options", wanted.url, f"+{commit}:{ref}")
+
+    return told.take(Git(deadline, extra=place), wanted.instructions, bring)
+
+
+def _repository(wanted: Wanted, workspace: Path, clean: Path, deadline: Deadline, root: Path) -> Fetched:
+    """Through the mirror mounted at ``root`` where one is wanted. Whatever goes wrong with that, the host is asked
+    again without it, and the words are those of that attempt: a mirror never makes a fetch fail, nor lets one succeed
+    that the host refuses.
     """
     if wanted.bundle or not wanted.mirror:
         return _without(wanted, workspace, clean, deadline)
@@ -220,6 +250,8 @@ def main() -> int:
     except GitFailed as error:
         ref, commit = (wanted.ref, wanted.commit) if wanted else (None, None)
         return _answer(error.code or 1, sentence(error.words, ref, commit), error.words)
+    except earlier.Unfit as error:
+        return _answer(1, str(error), unfit=True)
     except (Failed, Refused) as error:
         return _answer(1, str(error))
     except Exception as error:  # fails closed: half a checkout is never reported as one
@@ -227,7 +259,8 @@ def main() -> int:
     return _answer(0, "", done.words, done)
 
 
-def _answer(code: int, error: str, words: str = "", done: Fetched | None = None) -> int:
+def _answer(code: int, error: str, words: str = "", done: Fetched | None = None, *, unfit: bool = False) -> int:
+    heard = done.told if done else None
     line = {
         "exit_code": code,
         "stdout": "",
@@ -235,6 +268,9 @@ def _answer(code: int, error: str, words: str = "", done: Fetched | None = None)
         "base_commit": done.base_commit if done else "",
         "branch": done.branch if done else "",
         "mirror": done.mirror if done else None,
+        "told": {name: base64.b64encode(data).decode() for name, data in heard.files.items()} if heard else None,
+        "left_out": heard.left_out if heard else [],
+        "unfit": unfit,
         "error": error,
     }
     sys.stdout.write(json.dumps(line) + "\n")

@@ -201,6 +201,9 @@ class StandIn:
     def home(self, run: Run) -> Mapping[str, bytes]:
         return {}
 
+    def instructions(self, given: Mapping[str, bytes]) -> Mapping[str, bytes]:
+        return {}
+
     def prompt(self, text: str) -> bytes:
         return text.encode()
 

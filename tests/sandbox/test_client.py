@@ -14,6 +14,8 @@ from pydantic import SecretStr
 
 from sandbox import (
     Busy,
+    ChangedFile,
+    Changes,
     Handle,
     Job,
     Limits,
@@ -202,6 +204,22 @@ async def cut_off(request: web.Request) -> web.StreamResponse:
 
 async def refused(_: web.Request) -> web.StreamResponse:
     return web.json_response({"error": "no", "code": "unauthorized"}, status=401)
+
+
+async def test_the_largest_outcome_within_the_limits_comes_across(both: tuple[Served, Sandbox]) -> None:
+    """A patch and contents as large as the defaults allow, none of whose bytes JSON could carry as they are."""
+    runner, sandbox = both
+    limits, noise = Limits(), bytes(range(256)) * 4096
+    name = b"\xff" * 1_024
+    held = [noise * (limits.content_bytes // 4 // len(noise))] * 4
+    files = tuple(
+        ChangedFile(path="\\xff" * 1_024, status="added", new_mode="100644", raw_path=name, content=one) for one in held
+    )
+    changes = Changes(base_commit="a" * 40, patch=noise * (limits.patch_bytes // len(noise)), files=files)
+    await sandbox.prepare(JOB, Secrets())
+    await sandbox.start(X)
+    await runner.memory.end("x", DONE.model_copy(update={"changes": changes}))
+    assert (await sandbox.outcome(X)).changes == changes
 
 
 async def too_long(request: web.Request) -> web.StreamResponse:

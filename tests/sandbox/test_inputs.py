@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 import tarfile
 
+import pytest
+
 from sandbox.agents import AGENTS, Run
-from sandbox.inputs import archive, for_agent, for_fetch
+from sandbox.inputs import archive, for_agent, for_fetch, for_instructions
 from sandbox.job import Job, Limits, Source
 
 
@@ -36,3 +39,20 @@ def test_the_agent_is_told_its_prompt_and_the_fetch_its_request() -> None:
     fetch = for_fetch(source, None, Limits())
     assert fetch.keys() == {"fetch.json", "bundle"}
     assert fetch["bundle"] == b"pack"
+
+
+def test_an_earlier_result_and_a_commits_instructions_are_asked_of_the_fetch() -> None:
+    source = Source(url="https://github.com/o/r", patch=b"diff", instructions="a" * 40)
+    fetch = for_fetch(source, "o/r", Limits())
+    assert fetch["patch"] == b"diff"
+    assert json.loads(fetch["fetch.json"])["instructions"] == "a" * 40
+    assert "patch" not in for_fetch(Source(url="https://github.com/o/r"), "o/r", Limits())
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_copies_of_instructions_are_there_under_their_own_names_for_every_agent(name: str) -> None:
+    given = {"CLAUDE.md": b"one", ".claude/CLAUDE.md": b"two", "AGENTS.md": b"three"}
+    files = for_instructions(AGENTS[name], given)
+    assert {path: files[f"instructions/{path}"] for path in given} == given
+    assert {path.partition("/")[0] for path in files} <= {"instructions", "home"}
+    assert for_instructions(AGENTS[name], {}) == {}

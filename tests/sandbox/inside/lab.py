@@ -53,7 +53,7 @@ for case in json.load(open("/inputs/cases.json")):
 EXTRACT = """
 import base64, hashlib, json, os, stat, tempfile, time
 from pathlib import Path
-from sandbox.inside import extract
+from sandbox.inside import extract, fetch
 from sandbox.inside.bounds import Deadline
 
 def listing(root):
@@ -76,6 +76,26 @@ def listing(root):
                 entries.append([path, "special", ""])
     return [[base64.b64encode(path).decode(), mode, digest] for path, mode, digest in entries]
 
+# A fresh fetch with the earlier result, nobody works, and what is extracted then.
+def again(case, patch, limits):
+    with tempfile.TemporaryDirectory() as place:
+        workspace, clean, folder = (Path(place, name) for name in ("ws", "clean", "x"))
+        for made in (workspace / "repo", clean / "data", folder):
+            made.mkdir(parents=True)
+        for side in (workspace, clean):
+            (side / "id").write_text("0123456789abcdef")
+        Path(place, "patch").write_bytes(patch)
+        bundle = Path(f"/inputs/{case['base']}.bundle")
+        fetch.fetch(fetch.Wanted("", None, None, "", 120, bundle, patch=Path(place, "patch")), workspace, clean,
+            Deadline.after(120))
+        done = extract.extract(workspace, clean, folder, limits, Deadline.after(60))
+    return answer_of(done)
+
+def answer_of(done):
+    contents = [None if piece is None else base64.b64encode(piece).decode() for piece in done.contents]
+    patch = None if done.patch is None else base64.b64encode(done.patch).decode()
+    return {"header": done.header, "patch": patch, "contents": contents}
+
 for case in json.load(open("/inputs/cases.json")):
     start = time.monotonic()
     limits = extract.Limits(case["patch_bytes"], case["patch_files"], case["content_bytes"])
@@ -84,12 +104,15 @@ for case in json.load(open("/inputs/cases.json")):
             done = extract.extract(
                 Path("/ws", case["name"]), Path("/clean", case["name"]), Path(folder), limits, Deadline.after(60)
             )
-        contents = [None if piece is None else base64.b64encode(piece).decode() for piece in done.contents]
-        patch = None if done.patch is None else base64.b64encode(done.patch).decode()
-        answer = {"header": done.header, "patch": patch, "contents": contents}
+        answer = answer_of(done)
     except Exception as error:
         answer = {"error": f"{type(error).__name__}: {error}"}
     seconds = time.monotonic() - start
+    if case["go_on"]:
+        try:
+            answer["again"] = again(case, done.patch, limits)
+        except Exception as error:
+            answer["again"] = {"error": f"{type(error).__name__}: {error}"}
     tree = listing(os.fsencode(f"/ws/{case['name']}/repo"))
     print(json.dumps({"name": case["name"], "seconds": seconds, "tree": tree, "left": os.listdir("/tmp"), **answer}))
 """
@@ -117,6 +140,8 @@ class Case:
     patch_bytes: int = 1 << 20
     patch_files: int = 500
     content_bytes: int = 1 << 20
+    go_on: bool = False
+    """Its result is also gone on from."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +154,8 @@ class Result:
     patch: bytes | None
     contents: list[bytes | None]
     """Of the header's files, in their order."""
+    again: dict[str, Any]
+    """The same of a task that went on from this result and did nothing; empty where none did."""
     error: str
     tree: dict[bytes, tuple[str, str]]
     left: list[str]
@@ -240,6 +267,7 @@ def _result(fetched: dict[str, Any], line: dict[str, Any]) -> Result:
         header=line.get("header", {}),
         patch=None if encoded is None else base64.b64decode(encoded),
         contents=[None if piece is None else base64.b64decode(piece) for piece in line.get("contents", [])],
+        again=line.get("again", {}),
         error=line.get("error", ""),
         tree={base64.b64decode(path): (mode, digest) for path, mode, digest in line["tree"]},
         left=line["left"],
