@@ -145,6 +145,7 @@ def test_e28_without_the_egress_no_tunnel_stands(here: World, beyond: Beyond) ->
     assert beyond.reached == 0
 
 
+@pytest.mark.slow
 def test_e25_a_list_of_destinations_that_is_unclear_is_no_start(here: World, beyond: Beyond) -> None:
     for wrong in ({"host": "*.test"}, {"ca_pem": "junk"}, {"grammar": "any"}, {"host": "10.0.0.1", "private": False}):
         policy = beyond.policy()
