@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import secrets
 from dataclasses import dataclass
@@ -90,16 +91,16 @@ async def store(context: Context, sandbox: str, *command: str, seconds: float = 
 
 
 async def _read(stream: Stream, most_bytes: int) -> tuple[bytes, bytes]:
-    stdout, stderr = bytearray(), bytearray()
+    stdout, stderr = io.BytesIO(), bytearray()
     while (piece := await stream.read()) is not None:
         channel, data = piece
         if channel == STDOUT:
-            stdout += data
-            if len(stdout) > most_bytes:
+            stdout.write(data)
+            if stdout.tell() > most_bytes:
                 raise HelperFailed(f"it answered more than {most_bytes} bytes")
         elif channel == STDERR and len(stderr) < STDERR_BYTES:
             stderr += data
-    return bytes(stdout), bytes(stderr[:STDERR_BYTES])
+    return stdout.getvalue(), bytes(stderr[:STDERR_BYTES])  # its own buffer: an answer may be tens of megabytes
 
 
 async def _exit_code(context: Context, container: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
 import pytest
 
@@ -109,3 +110,16 @@ def test_its_own_words_are_told() -> None:
 )
 def test_full_is_told_from_what_is_left(said: bytes, full: bool) -> None:
     assert _full(said) is full
+
+
+def test_no_more_is_held_than_the_answer_and_what_is_taken_from_it() -> None:
+    size = 1 << 20
+    limits = Limits(patch_bytes=size, content_bytes=8 * size)
+    files = [{**FILE, "content_length": size}] * 8
+    ran = answer(b"\xff" * 9 * size, patch_length=size, files=files)
+    tracemalloc.start()
+    seen = taken(ran, limits)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert seen.changes is not None
+    assert peak < 9.5 * size  # the answer itself was there before
