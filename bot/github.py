@@ -23,6 +23,7 @@ from bot.github_comments import Comments
 from bot.github_conversation import Conversation
 from bot.github_deliveries import Deliveries
 from bot.github_http import CALL_TIMEOUT, open_session
+from bot.github_installed import Everywhere
 from bot.github_installations import (
     TO_ASK,
     TO_CHECK,
@@ -140,6 +141,8 @@ class GitHub:
         self.checks = Checks(self._installations)
         self.missed = Deliveries(self._installations)
         """Webhooks that did not arrive."""
+        self.everywhere = Everywhere(self._installations)
+        """Where the App is installed."""
 
     # Who we are and where we may be.
 

@@ -13,6 +13,7 @@ APP = "/app"
 OWN_TOKEN = "/installation/token"  # noqa: S105 - a path
 GRAPHQL = "/graphql"
 DELIVERIES = "/app/hook/deliveries"
+INSTALLATIONS = "/app/installations"
 
 
 def _part(text: str) -> str:

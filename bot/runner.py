@@ -17,6 +17,7 @@ from bot.logs import TASK
 from bot.steps.drive import drive
 from bot.steps.intervals import past
 from bot.steps.queue import Positions
+from bot.steps.reconcile import Missed
 from bot.steps.sweep import sweep
 from bot.steps.world import Clock, Rules, World
 from bot.store import Store, Task
@@ -35,6 +36,8 @@ BEAT_SECONDS = LEASE_SECONDS / 3
 # Seconds between two sweeps for what belongs to nobody, and after one that failed or where something was left.
 SWEEP_SECONDS = 600.0
 SWEEP_SOON_SECONDS = 30.0
+# Seconds between two looks for webhooks that never arrived; the first comes with the start.
+RECONCILE_SECONDS = 900.0
 # Seconds that a stop waits for steps to let go, and for tokens to be revoked. Both fit into the five of SIGTERM.
 LET_GO_SECONDS = 1.5
 LATER_SECONDS = 1.0
@@ -43,13 +46,25 @@ LATER_SECONDS = 1.0
 class Runner:
     """One worker. ``run`` until ``stop``; tests may call ``step`` by hand instead, and await ``idle``."""
 
-    def __init__(self, store: Store, github: GitHub, sandbox: Sandbox, rules: Rules, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: Store,
+        github: GitHub,
+        sandbox: Sandbox,
+        rules: Rules,
+        clock: Clock,
+        *,
+        reconcile_seconds: float = RECONCILE_SECONDS,
+    ) -> None:
         self._woken = asyncio.Event()
         self.world = World(store, github, sandbox, rules, clock, later=self._later, wake=self.wake)
         self._working: dict[str, tuple[Task, asyncio.Task[None]]] = {}
         self._beside: dict[str, asyncio.Task[None]] = {}
         self._laters: set[asyncio.Task[None]] = set()
         self._positions = Positions(self.world)
+        self._missed = Missed(self.world)
+        self._reconcile_seconds = reconcile_seconds
+        self._reconciled_at = 0.0
         self._swept_at = 0.0
         self._tidy = True
         self._beat_at = 0.0
@@ -79,7 +94,7 @@ class Runner:
             await _first_of(self._woken, LOOK_SECONDS)
 
     async def step(self) -> None:
-        """One look at everything: beat, claim, positions, sweep. Returns when that has begun, not when it is done."""
+        """One look at everything: beat, claim, positions, sweep, missed webhooks. Returns when that has begun, not when it is done."""
         if self._stopping:
             return
         now = self.world.clock.now()
@@ -95,6 +110,9 @@ class Runner:
         if past(now, self._swept_at, SWEEP_SOON_SECONDS if soon else SWEEP_SECONDS):
             self._swept_at = now
             self._alone("sweep", self._sweep)
+        if past(now, self._reconciled_at, self._reconcile_seconds):
+            self._reconciled_at = now
+            self._alone("reconcile", self._missed.look)
 
     async def idle(self) -> None:
         """Until nothing of what was begun is under way any more. For tests that step by hand."""

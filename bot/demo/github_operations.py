@@ -9,7 +9,7 @@ from typing import Any
 from bot.demo.github_access import Answered, Asked, World, as_app, number, paged, reach, reach_comment, reach_issue
 from bot.demo.github_auth import Refusal
 from bot.demo.github_shapes import REACTIONS, stamp
-from bot.demo.github_state import Comment, Reaction, Token, role_of
+from bot.demo.github_state import Comment, Installation, Reaction, Token, role_of
 
 TOKEN_LIFE = timedelta(hours=1)
 MAX_COMMENT_CHARACTERS = 65_536
@@ -20,6 +20,22 @@ MAX_COMMENT_CHARACTERS = 65_536
 def get_app(world: World, asked: Asked) -> Answered:
     as_app(asked)
     return Answered(200, world.shapes.app(world.app))
+
+
+def list_installations(world: World, asked: Asked) -> Answered:
+    """Suspended ones too."""
+    as_app(asked)
+    found = sorted(world.state.installations.values(), key=lambda one: one.id)
+    return paged(world, asked, [_listed(world, one) for one in found])
+
+
+def _listed(world: World, installation: Installation) -> dict[str, Any]:
+    """In a list its people are told with one field less."""
+    shape = world.shapes.installation(installation, world.app)
+    for name in ("account", "suspended_by"):
+        if shape[name]:
+            shape[name] = {key: value for key, value in shape[name].items() if key != "user_view_type"}
+    return shape
 
 
 def get_installation(world: World, asked: Asked) -> Answered:
@@ -44,8 +60,9 @@ def mint(world: World, asked: Asked) -> Answered:
     if not wanted <= installation.repository_ids:
         words = "There is at least one repository that does not exist or is not accessible to the parent installation."
         raise Refusal(422, words)
-    permissions = body.get("permissions", world.app.permissions)
-    if not all(_within(world.app.permissions.get(name, ""), level) for name, level in permissions.items()):
+    granted = world.app.permissions if installation.granted is None else installation.granted
+    permissions = body.get("permissions", granted)
+    if not all(_within(granted.get(name, ""), level) for name, level in permissions.items()):
         raise Refusal(422, "The permissions requested are not granted to this installation.")
     token = Token(
         value=f"ghs_{secrets.token_hex(18)}",

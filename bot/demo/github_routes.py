@@ -47,6 +47,7 @@ _PULL = f"{_REPO}/pulls/{{pull_number}}"
 
 ROUTES: list[Route] = [
     *_route("apps/get-authenticated", "GET", "/app", op.get_app),
+    *_route("apps/list-installations", "GET", "/app/installations", op.list_installations),
     *_route(
         "apps/create-installation-access-token", "POST", "/app/installations/{installation_id}/access_tokens", op.mint
     ),

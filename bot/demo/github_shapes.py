@@ -110,7 +110,7 @@ class Shapes:
             "app_slug": app.slug,
             "target_id": account.id,
             "target_type": account.type,
-            "permissions": app.permissions,
+            "permissions": app.permissions if installation.granted is None else installation.granted,
             "events": list(app.events),
             "created_at": stamp(app.created_at),
             "updated_at": stamp(app.created_at),

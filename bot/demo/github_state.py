@@ -110,6 +110,8 @@ class Installation:
     account: User
     repository_ids: set[int] = field(default_factory=set)
     suspended: bool = False
+    granted: dict[str, str] | None = None
+    """What its owner has accepted; None: all that the App asks for."""
 
 
 @dataclass(eq=False)
@@ -138,12 +140,17 @@ class App:
     permissions: dict[str, str] = field(
         default_factory=lambda: {
             "metadata": "read",
-            "contents": "read",
+            "contents": "write",
             "issues": "write",
             "pull_requests": "write",
+            "checks": "write",
         }
     )
-    events: tuple[str, ...] = ("issue_comment",)
+    events: tuple[str, ...] = (
+        "check_run", "issue_comment", "issues", "pull_request", "pull_request_review", "pull_request_review_comment",
+        "repository",
+    )  # fmt: skip
+    """As app.yml asks for; a test holds them equal."""
 
 
 class State:

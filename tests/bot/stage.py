@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -54,6 +55,8 @@ class Stage:
     sandbox: FakeSandbox = field(default_factory=FakeSandbox)
     worker: str = "gofer"
     served: str = "octo"
+    reconcile_seconds: float = math.inf
+    """Between two looks for missed webhooks; never, where a test is not about them."""
 
     async def begin(self) -> None:
         self.repository = self.local.add_repository("octo", "repo", {}, roles={"alice": "write", "bob": "read"})
@@ -79,7 +82,9 @@ class Stage:
             github_url=self.local.git_url,
             model="model",
         )
-        self.runner = Runner(self.store, self.github, self.sandbox, rules, self.clock)
+        self.runner = Runner(
+            self.store, self.github, self.sandbox, rules, self.clock, reconcile_seconds=self.reconcile_seconds
+        )
 
     async def close(self) -> None:
         """A process ends politely."""

@@ -173,12 +173,14 @@ def description() -> Json:
 
 
 def converted(thing: Any) -> Any:
-    """OpenAPI 3.0 says ``nullable`` where JSON Schema says null."""
+    """OpenAPI 3.0 says ``nullable`` where JSON Schema says null; and one slip of GitHub's description is mended."""
     if isinstance(thing, list):
         return [converted(item) for item in thing]
     if not isinstance(thing, dict):
         return thing
     plain = {name: converted(value) for name, value in thing.items() if name != "nullable"}
+    if [one.get("title") for one in plain.get("allOf", [])] == ["Simple User", "Enterprise"]:
+        plain["anyOf"] = plain.pop("allOf")  # of a list of installations: an account cannot be both
     return {"anyOf": [plain, {"type": "null"}]} if thing.get("nullable") is True else plain
 
 
