@@ -75,7 +75,7 @@ def compare(permissions: Mapping[str, str], events: Iterable[str] | None = None)
     return Gaps(
         lacking=tuple(f"{name}: {level}" for name, level in sorted(NEEDED.items()) if _under(permissions, name, level)),
         off=(
-            *(f"{n}: {level} ({_WITHOUT[n]})" for n, level in sorted(OPTIONAL.items()) if _under(permissions, n, level)),
+            *(f"{n}: {OPTIONAL[n]} ({_WITHOUT[n]})" for n in OPTIONAL if _under(permissions, n, OPTIONAL[n])),
             *(f"event {name} ({_WITHOUT.get(name, 'it is not heard of')})" for name in unheard),
         ),
         broader=tuple(
@@ -100,8 +100,8 @@ def too_broad(gaps: Gaps) -> str:
     if not gaps.broader:
         return ""
     return (
-        f"the GitHub App has permissions that Gofer never uses ({', '.join(gaps.broader)}): take them away in the App's "
-        "settings, as app.yml has it, or set GOFER_BROADER_APP=true if another program needs them"
+        f"the GitHub App has permissions that Gofer never uses ({', '.join(gaps.broader)}): take them away in the "
+        "App's settings, as app.yml has it, or set GOFER_BROADER_APP=true if another program needs them"
     )
 
 

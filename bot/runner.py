@@ -94,7 +94,8 @@ class Runner:
             await _first_of(self._woken, LOOK_SECONDS)
 
     async def step(self) -> None:
-        """One look at everything: beat, claim, positions, sweep, missed webhooks. Returns when that has begun, not when it is done."""
+        """One look at everything: beat, claim, positions, sweep, missed webhooks. Returns when that has begun, not
+        when it is done."""
         if self._stopping:
             return
         now = self.world.clock.now()

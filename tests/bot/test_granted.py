@@ -9,7 +9,7 @@ ALL = NEEDED | OPTIONAL
 
 
 def test_c08_needed_and_optional_are_what_the_manifest_asks_for() -> None:
-    assert ALL == manifest()["default_permissions"]
+    assert manifest()["default_permissions"] == ALL
     assert sorted(EVENTS) == manifest()["default_events"]
     assert list(OPTIONAL) == ["checks"]
 
