@@ -16,7 +16,10 @@ RUN = Command(verb=Verb.RUN, prompt="x")
 
 
 def text(user: User | None = ALICE, app: App | None = None) -> Text:
-    return Text(id=1, user=user, created_at=MADE, updated_at=MADE, performed_via_github_app=app)
+    at = MADE.isoformat()
+    return Text.model_validate(
+        {"id": 1, "user": user, "created_at": at, "updated_at": at, "performed_via_github_app": app}
+    )
 
 
 def test_a_person_asks_through_an_installation() -> None:
