@@ -6,6 +6,7 @@ description at the end of every test that used them.
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -62,11 +63,15 @@ def app_key() -> tuple[rsa.RSAPublicKey, SecretStr]:
 
 @asynccontextmanager
 async def local_github(
-    root: Path, clock: Callable[[], datetime] | None = None, *, api_prefix: str = ""
+    root: Path,
+    clock: Callable[[], datetime] | None = None,
+    *,
+    api_prefix: str = "",
+    tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[LocalGitHub]:
     """A started local GitHub; what it saw is held against GitHub's description when it ends well."""
     server = LocalGitHub(root, clock=clock or utc_now, api_prefix=api_prefix, key=app_key())
-    await server.start()
+    await server.start(tls=tls)
     try:
         yield server
     finally:

@@ -11,6 +11,7 @@ import asyncio
 import json
 import secrets
 import shutil
+import ssl
 import tempfile
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime
@@ -91,11 +92,17 @@ class LocalGitHub(People):
     # Life.
 
     async def start(
-        self, host: str = "127.0.0.1", port: int = 0, *, public_host: str = "", also: Sequence[str] = ()
+        self,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        public_host: str = "",
+        also: Sequence[str] = (),
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         """Listen on ``host`` (and on the addresses ``also``, same port; a Docker bridge's gateway, say).
 
-        ``public_host`` is the name in clone URLs; ``host`` if empty.
+        ``public_host`` is the name in clone URLs; ``host`` if empty. With ``tls``, every URL is https.
         """
         application = web.Application(client_max_size=MAX_API_BODY_BYTES)
         application.router.add_route("*", "/{path:.*}", self._handle)
@@ -103,12 +110,13 @@ class LocalGitHub(People):
             application, access_log=None, handler_cancellation=True, shutdown_timeout=STOP_SECONDS
         )
         await self._runner.setup()
-        await web.TCPSite(self._runner, host, port).start()
+        await web.TCPSite(self._runner, host, port, ssl_context=tls).start()
         bound: int = self._runner.addresses[0][1]
         for address in also:
-            await web.TCPSite(self._runner, address, bound).start()
-        self.url = f"http://{host}:{bound}{self._api_prefix}"
-        self.git_url = f"http://{public_host or host}:{bound}"
+            await web.TCPSite(self._runner, address, bound, ssl_context=tls).start()
+        scheme = "https" if tls else "http"
+        self.url = f"{scheme}://{host}:{bound}{self._api_prefix}"
+        self.git_url = f"{scheme}://{public_host or host}:{bound}"
         shapes = Shapes(self.url, self.git_url)
         pulls = PullShapes(shapes)
         self._events = Events(shapes, pulls, self.app)

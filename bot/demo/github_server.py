@@ -57,7 +57,7 @@ class Server:
 
     async def _api(self, request: web.Request) -> web.StreamResponse:
         raw = request.rel_url.raw_path
-        path = raw.removeprefix(self._api_prefix) if raw.startswith(self._api_prefix) else ""
+        path = api_path(raw, self._api_prefix)
         body = await request.read()
         found = find(request.method, path)
         operation = found[0].operation if found else ""
@@ -181,6 +181,15 @@ class Server:
             Exchange(operation, request.method, path, query, who.kind, asked, body, status, headers, content, scripted)
         )
         self._notify()  # also while the answer is still on its way, or never comes
+
+
+def api_path(raw: str, prefix: str) -> str:
+    """What is asked of the API; empty: nothing of it. A server has GraphQL beside the version of its REST API."""
+    beside = f"{prefix.removesuffix('/v3')}/graphql"
+    if prefix and raw == beside:
+        return "/graphql"
+    path = raw.removeprefix(prefix) if raw.startswith(prefix) else ""
+    return "" if prefix and path == "/graphql" else path
 
 
 def decoded(body: bytes) -> Any:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from bot import github_documents
 from bot.demo.github import Issue, LocalGitHub
+from bot.demo.github_server import api_path
 from bot.demo.github_shapes import node_id
 from tests.bot.demo.bare import ask
 from tests.github_world import Place
@@ -40,3 +43,18 @@ async def test_graphql_tells_what_rest_does_not(
     place.repository.protected.add("main")
     data = await query(github_documents.BRANCH_RULE, **where, ref="refs/heads/main")
     assert data["repository"]["ref"]["refUpdateRule"] == {"viewerCanPush": False}
+
+
+@pytest.mark.parametrize(
+    ("raw", "prefix", "path"),
+    [
+        ("/graphql", "", "/graphql"),
+        ("/api/graphql", "/api/v3", "/graphql"),
+        ("/api/v3/graphql", "/api/v3", ""),
+        ("/graphql", "/api/v3", ""),
+        ("/api/v3/repos/o/r", "/api/v3", "/repos/o/r"),
+        ("/repos/o/r", "/api/v3", ""),
+    ],
+)
+def test_a_server_has_it_beside_the_version_of_its_rest_api(raw: str, prefix: str, path: str) -> None:
+    assert api_path(raw, prefix) == path
