@@ -104,8 +104,15 @@ async def test_a_second_task_works_on_what_the_first_left(bench: Bench, docker_c
         assert [file.path for file in second.changes.files] == ["a.txt", "one.txt", "two.txt"]
         assert await service.diff(bench.handle) == second.changes
         await quiet(bench, docker_client)
-        volumes = docker_client.api.volumes(filters={"label": f"gofer.sandbox={bench.handle.name}"})["Volumes"]
-        assert sorted(volume["Labels"]["gofer.role"] for volume in volumes) == ["clean", "ws"]
+        wanted = {"label": f"gofer.sandbox={bench.handle.name}"}
+        await until(
+            lambda: (
+                sorted(
+                    volume["Labels"]["gofer.role"] for volume in docker_client.api.volumes(filters=wanted)["Volumes"]
+                )
+                == ["clean", "ws"]
+            )
+        )
 
 
 async def test_begun_and_forgotten_it_is_seen_to_its_end(bench: Bench) -> None:
