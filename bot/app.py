@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 import aiohttp
 from aiohttp import web
 
-from bot import repo_config
+from bot import repo_config, start_check
 from bot.config import Config, ConfigError
 from bot.github import GitHub, GitHubRefused, GitHubUnavailable, open_session
 from bot.permissions import Served
@@ -184,6 +184,8 @@ class Server:
             agent=self._config.task_agent,
             limits=self._config.limits,
             command_word=self._config.command_word,
+            operator=self._config.operator_rules,
+            allowance=self._config.allowance,
         )
         self.runner = Runner(self.store, self.github, self._sandbox, rules, self._clock)
         await self.runner.run()
@@ -198,6 +200,8 @@ class Server:
             _log.warning("GitHub does not answer; going on all the same: %s", error)
         else:
             _log.info("working as %s", app.login)
+            if why := await start_check.look(self.github, app, broader_is_fine=self._config.broader_app):
+                raise StartError(why)
 
     def _wake(self) -> None:
         if self.runner is not None:

@@ -13,7 +13,9 @@ from bot import config_checks as check
 from bot import config_repositories
 from bot.config_agents import AgentChoices, words_of
 from bot.config_base import BaseUrl, ConfigError, OptionalPath, OptionalUrl, Places, pem
+from bot.config_conversation import ConversationSettings
 from bot.config_gateways import GatewaySettings
+from bot.repo_rules import OperatorRules
 from sandbox import (
     AgentName,
     AgentSettings,
@@ -259,7 +261,7 @@ class RunnerConfig(SandboxConfig):
         )
 
 
-class Config(SandboxConfig):
+class Config(SandboxConfig, ConversationSettings):
     """Everything that ``gofer serve`` was told. Fields without a default must be given."""
 
     app_id: str = Field(
@@ -278,16 +280,27 @@ class Config(SandboxConfig):
     listen: Annotated[str, BeforeValidator(check.listen_address)] = Field(
         default="127.0.0.1:8080", description="address and port for GitHub's webhooks; put TLS in front of it"
     )
+    broader_app: bool = Field(
+        default=False, description="let the App have permissions that Gofer never uses (another program needs them)"
+    )
     command_word: str = Field(
         default="/agent",
         pattern=r"^/[a-z][a-z0-9-]{0,31}$",
         examples=["/agent"],
         description="the word that starts a command",
     )
-    max_running: int = Field(default=2, gt=0, description="tasks with a running sandbox at once")
-    max_running_per_repository: int = Field(
-        default=1, gt=0, description="the same, of one repository; of one thread it is always one"
-    )
+
+    @property
+    def operator_rules(self) -> OperatorRules:
+        """What every repository may have; each narrows it by a file of its own."""
+        return OperatorRules(
+            agents=self.offered,
+            default_agent=self.default_agent,
+            destinations=words_of(self.allowed),
+            limits=self.limits,
+            rounds=self.review_rounds,
+            repository_setup=self.repository_setup,
+        )
 
     @property
     def address(self) -> tuple[str, int]:

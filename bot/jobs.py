@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from bot.tasks import Ending, Request
-from sandbox import AgentName, Job, Limits, Outcome, Reason, Source, State
+from bot.tasks import Ending
+from sandbox import Job, Limits, Outcome, Reason, Setup, Source, State
 
 # A sandbox's name starts with a letter, so that nobody takes it for a container's id.
 NAME_PREFIX = "t"
@@ -24,32 +24,28 @@ def names_a_task(name: str) -> bool:
 
 def job_for(
     task_id: str,
-    request: Request,
     *,
-    github_url: str,
-    model: str | None,
+    prompt: str,
+    source: Source,
     limits: Limits,
-    agent: AgentName | None = None,
+    model: str | None = None,
+    agent: str | None = None,
+    setup: Setup | None = None,
 ) -> Job:
-    """What the sandbox is asked to do: the default branch of the request's repository, and the asker's text.
+    """What the sandbox is asked to do.
 
     Without ``agent`` it stays open which one works: a runner elsewhere takes its own default.
     """
-    repository = request.repository
     chosen = {} if agent is None else {"agent": agent}
-    return Job(
-        **chosen,
-        name=sandbox_name(task_id),
-        model=model,
-        prompt=request.command.prompt,
-        source=Source(url=f"{github_url}/{repository.owner}/{repository.name}"),
-        limits=limits,
-    )
+    fields = {"name": sandbox_name(task_id), "model": model, "prompt": prompt, "setup": setup}
+    return Job.model_validate({**fields, **chosen, "source": source, "limits": limits})
 
 
 def fetched_from(job: Job, github_url: str, owner: str, name: str) -> Job:
     """The same job for the repository under another name."""
-    return job.model_copy(update={"source": Source(url=f"{github_url}/{owner}/{name}")})
+    if job.source is None:
+        return job
+    return job.model_copy(update={"source": job.source.model_copy(update={"url": f"{github_url}/{owner}/{name}"})})
 
 
 def ending_of(outcome: Outcome) -> Ending:

@@ -7,6 +7,7 @@ and the verdict at the end are ours; between them the agent's text stands only i
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from bot import inert, shown_diff
 from bot.inert import Untrusted
@@ -41,7 +42,7 @@ _SENTENCES_ROOM = 1_200
 """Units for what is said about a diff, names apart, and for the blank lines around."""
 
 _TASK_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_KIND = re.compile(r"[a-z-]{1,20}")
+_KIND = re.compile(r"[a-z-]{1,32}")
 
 
 def marker(task_id: str, kind: str) -> str:
@@ -56,11 +57,14 @@ def marked(body: str, task_id: str, kind: str) -> str:
     return f"{body}\n\n{marker(task_id, kind)}"
 
 
-def result(task_id: str, outcome: Outcome, kind: str = "result") -> str:
-    """The whole comment, marker included, of at most ``MAX_COMMENT`` units."""
+def result(task_id: str, outcome: Outcome, kind: str = "result", *, note: str = "", details: Sequence[str] = ()) -> str:
+    """The whole comment, marker included, of at most ``MAX_COMMENT`` units.
+
+    ``note`` and ``details`` are ours, and short: why it is no pull request, what the agent was not told.
+    """
     said = verdict(outcome)
-    before = [said.headline, *_error(outcome), *_reply(outcome)]
-    after = [*_changes_notes(outcome), *_notes(outcome), *_blocked(outcome), _figures(outcome), _ending(task_id, said)]
+    before = [said.headline, *([note] if note else []), *_error(outcome), *_reply(outcome)]
+    after = [*notes_of(outcome), figures(outcome), *details, _ending(task_id, said)]
     used = inert.units(marked("\n\n".join([*before, *after]), task_id, kind))
     parts = [*before, *_diff(task_id, outcome, MAX_COMMENT - used), *after]
     return marked("\n\n".join(parts), task_id, kind)
@@ -71,7 +75,7 @@ def bare(task_id: str, outcome: Outcome, kind: str = "result") -> str:
     said = verdict(outcome)
     note = "GitHub did not take the whole comment: the agent's words and the diff are not shown here."
     kept = [_whole(task_id)] if outcome.changes and outcome.changes.patch else []
-    return marked("\n\n".join([said.headline, note, *kept, _figures(outcome), _ending(task_id, said)]), task_id, kind)
+    return marked("\n\n".join([said.headline, note, *kept, figures(outcome), _ending(task_id, said)]), task_id, kind)
 
 
 def _whole(task_id: str) -> str:
@@ -131,6 +135,11 @@ def _told(shown: ShownDiff) -> list[str]:
     return lines
 
 
+def notes_of(outcome: Outcome) -> list[str]:
+    """What a reviewer should know beside the diff."""
+    return [*_changes_notes(outcome), *_notes(outcome), *_blocked(outcome)]
+
+
 def _changes_notes(outcome: Outcome) -> list[str]:
     changes = outcome.changes
     if changes is None:
@@ -165,7 +174,8 @@ def _blocked(outcome: Outcome) -> list[str]:
     ]
 
 
-def _figures(outcome: Outcome) -> str:
+def figures(outcome: Outcome) -> str:
+    """The table of what it took."""
     changes, usage = outcome.changes, outcome.usage
     rows = [
         ("Duration", duration(outcome.duration_seconds)),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from bot.repo_rules import Choice
-from bot.tasks import Frozen
+from bot.tasks import Command, Frozen
 from bot.threads import Head
 
 
 class Work(Frozen):
     """Filled step by step; what is set is never decided anew. None and empty: not yet, or not for this task."""
 
+    asked: Command | None = None
+    """The command that counts: of a label or a review, and of what is retried, another than the request's."""
     choice: Choice | None = None
     """Agent, model, limits and kind of result, as the rules were when the task was admitted."""
     prompt: str = ""
@@ -20,6 +22,8 @@ class Work(Frozen):
     """First comments of the review threads to be answered, by their numbers in the prompt."""
     head: Head | None = None
     """Of the pull request that is worked on, at the commit that is pinned."""
+    thread_title: str = ""
+    """As it was then: a pull request's title is made of it."""
     source_task: str | None = None
     """The task whose stored result this one goes on from, posts or turns into a pull request."""
     commit: str | None = None

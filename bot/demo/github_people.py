@@ -154,7 +154,22 @@ class People(Contents):
         """Somebody resolves a thread. GitHub tells an App only through an event that ours does not take."""
         _pull(issue).resolved.add(root.id)
 
-    # Labels, locks, checks.
+    # Texts, labels, locks, checks.
+
+    async def edit_thread(
+        self, repository: Repository, issue: Issue, *, title: str | None = None, body: str | None = None
+    ) -> None:
+        """Somebody changes the title (which leaves no time behind) or the description of an issue."""
+        changes: dict[str, Any] = {}
+        if title is not None:
+            changes["title"], issue.title = {"from": issue.title}, title
+        if body is not None:
+            changes["body"], issue.body, issue.edited_at = {"from": issue.body}, body, self._clock()
+        if issue.pull is not None:
+            await self._pull_event("edited", repository, issue, changes=changes)
+        else:
+            payload = self._events.issues("edited", repository, issue, repository.owner, changes=changes)
+            await self._tell("issues", repository, payload)
 
     async def label(self, repository: Repository, issue: Issue, name: str, user: str) -> None:
         issue.labels.append(name)

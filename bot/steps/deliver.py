@@ -7,8 +7,12 @@ from collections.abc import Callable
 
 from bot import jobs, publish
 from bot.comments import could_not_begin, failed_to_prepare, marked, marker, result, unreadable
+from bot.conversation_words import ignored, left_out
 from bot.github import GitHubUnavailable
+from bot.pull_comment import opened
 from bot.result_comment import bare
+from bot.steps.publish import Brought, bring
+from bot.steps.replies import answer_threads
 from bot.steps.world import World, where_of
 from bot.store import Task
 from bot.tasks import Ending
@@ -43,16 +47,20 @@ async def _post(world: World, task: Task) -> tuple[Task, bool]:
     Where GitHub does not take it for what it says, once more without the agent's words.
     """
     outcome = await _outcome(world, task)
-    done = await _say(world, task, safely(body_of, task.task_id, outcome))
+    brought = Brought(task, None)
+    if outcome is not None and not jobs.never_ran(outcome):
+        brought = await bring(world, task, outcome)
+        task = await answer_threads(world, brought.task, outcome, brought)
+    done = await _say(world, task, safely(body_of, task, outcome, brought))
     if isinstance(done, publish.Undeliverable) and done.for_what_it_says:
         _log.warning("task %s: the result is said without the agent's words: %s", task.task_id, done.words)
-        done = await _say(world, task, safely(bare_of, task.task_id, outcome))
+        done = await _say(world, task, safely(bare_of, task, outcome, brought))
     match done:
         case publish.Delivered(comment_id):
             return await world.store.set_result_comment(task, comment_id), True
         case publish.Undeliverable(words):
             _log.warning("task %s: the result cannot be posted: %s", task.task_id, words)
-            return task, False
+            return task, brought.published is not None
 
 
 async def _say(world: World, task: Task, body: str) -> publish.Delivered | publish.Undeliverable:
@@ -81,33 +89,40 @@ async def _outcome(world: World, task: Task) -> Outcome | None:
         return None
 
 
-def body_of(task_id: str, outcome: Outcome | None) -> str:
+def body_of(task: Task, outcome: Outcome | None, brought: Brought) -> str:
     """The comment for an outcome. Pure."""
+    task_id = task.task_id
     if outcome is None:
         return marked(unreadable(), task_id, RESULT)
-    if not jobs.never_ran(outcome):
-        return result(task_id, outcome, RESULT)
-    if outcome.reason is Reason.LOST:
-        return marked(could_not_begin(outcome.error), task_id, RESULT)
-    return marked(failed_to_prepare(outcome.reason, outcome.error), task_id, RESULT)
+    if jobs.never_ran(outcome):
+        if outcome.reason is Reason.LOST:
+            return marked(could_not_begin(outcome.error), task_id, RESULT)
+        return marked(failed_to_prepare(outcome.reason, outcome.error), task_id, RESULT)
+    details = [text for text in (left_out(task.work.left_out), ignored(task.request.ignored)) if text]
+    if brought.published is not None:
+        return opened(task_id, outcome, brought.published, RESULT, note=brought.note, details=details)
+    return result(task_id, outcome, RESULT, note=brought.note, details=details)
 
 
-def bare_of(task_id: str, outcome: Outcome | None) -> str:
+def bare_of(task: Task, outcome: Outcome | None, brought: Brought) -> str:
     """The same comment without a word that is not ours. Pure."""
     if outcome is None or jobs.never_ran(outcome):
-        return body_of(task_id, outcome and outcome.model_copy(update={"error": ""}))
-    return bare(task_id, outcome, RESULT)
+        return body_of(task, outcome and outcome.model_copy(update={"error": ""}), brought)
+    return bare(task.task_id, outcome, RESULT)
 
 
-def safely(render: Callable[[str, Outcome | None], str], task_id: str, outcome: Outcome | None) -> str:
+Render = Callable[[Task, Outcome | None, Brought], str]
+
+
+def safely(render: Render, task: Task, outcome: Outcome | None, brought: Brought) -> str:
     """What ``render`` makes of it; where that fails, a result without any of the agent's text. Somebody waits."""
     try:
-        return render(task_id, outcome)
+        return render(task, outcome, brought)
     except Exception:
-        _log.exception("task %s: the result cannot be shown whole", task_id)
+        _log.exception("task %s: the result cannot be shown whole", task.task_id)
     note = "An error of this bot kept the whole result from being shown here; it is stored."
     known = outcome or jobs.not_prepared(Reason.LOST, "")
-    return result(task_id, Outcome(state=known.state, reason=known.reason, notes=(note,)), RESULT)
+    return result(task.task_id, Outcome(state=known.state, reason=known.reason, notes=(note,)), RESULT)
 
 
 async def _tidy(world: World, task: Task) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from bot import jobs
+from bot import jobs, repo_config
 from bot.comments import fetching
 from bot.github import GitHubRefused, GitHubUnavailable
+from bot.repo_config import ConfigMistake
 from bot.steps import talk
 from bot.steps.admit import permission, refuse
+from bot.steps.brief import brief
 from bot.steps.intervals import past
 from bot.steps.world import World, where_of
 from bot.store import Task
@@ -22,9 +24,11 @@ ATTEMPTS = 5
 async def begin(world: World, task: Task) -> Task | None:
     """A waiting task has got a place."""
     if task.admitted_at is not None and past(world.clock.now(), task.admitted_at, PERMISSION_HOLDS):
-        decision = await permission(world, task)
+        decision, _ = await permission(world, task)
         if not decision.allowed:
             return await refuse(world, task, decision)
+    if task.task_id in world.cancelled or task.cancel_requested:
+        return await _failed(world, task, Reason.CANCELLED, "")
     if task.status_comment_id is None or task.shown_position is not None:
         task = await talk.show(world, task, fetching())
     return await world.store.set_handle(task, jobs.sandbox_name(task.task_id))
@@ -36,16 +40,14 @@ async def prepare(world: World, task: Task) -> Task:
         return await _failed(world, task, Reason.LOST, "The server stopped every time that it began this task.")
     if task.task_id in world.cancelled or task.cancel_requested:
         return await _failed(world, task, Reason.CANCELLED, "")
-    rules = world.rules
-    job = jobs.job_for(
-        task.task_id,
-        task.request,
-        github_url=rules.github_url,
-        model=rules.model,
-        limits=rules.limits,
-        agent=rules.agent,
-    )
     where = where_of(task)
+    try:
+        task, job = await brief(world, task)
+    except ConfigMistake as error:
+        return await _failed(world, task, Reason.LOST, f"{repo_config.PATH} has a mistake: {error}")
+    except GitHubRefused as error:
+        return await _failed(world, task, Reason.FETCH_FAILED, f"The thread could not be read ({error}).")
+    await _started(world, task)
     try:
         token = await world.github.fetch_token(where)
     except GitHubRefused as error:
@@ -61,6 +63,13 @@ async def prepare(world: World, task: Task) -> Task:
     task = await world.store.move(task, TaskState.RUNNING)
     await world.sandbox.start(handle)
     return task
+
+
+async def _started(world: World, task: Task) -> None:
+    """The label that asked is taken off: putting it on again asks again."""
+    label = task.request.label
+    if label is not None and task.request.trigger == "label":
+        world.later(talk.unlabel(world, task, label), "label")
 
 
 async def _prepared(world: World, task: Task, job: Job, secrets: Secrets) -> Handle:

@@ -7,7 +7,7 @@ import logging
 from bot.comments import queued
 from bot.github import GitHubUnavailable
 from bot.steps import talk
-from bot.steps.admit import place_in_line
+from bot.steps.asks import place_in_line
 from bot.steps.intervals import past
 from bot.steps.progress import SHORTEST
 from bot.steps.talk import Unwelcome

@@ -6,6 +6,7 @@ import logging
 
 from bot.comments import marked, marker
 from bot.github import GitHubRefused, GitHubUnavailable
+from bot.github_installations import to_write
 from bot.steps.world import World, where_of
 from bot.store import Task
 
@@ -70,7 +71,20 @@ async def react(world: World, task: Task, content: str) -> None:
     request = task.request
     if request.comment_id is None:
         return
+    where, comment_id = where_of(task), request.comment_id
     try:
-        await world.github.react(where_of(task), request.comment_id, content, pull_request=request.is_pull_request)
+        if request.trigger == "review_comment":
+            await world.github.conversation.react(where, comment_id, content)
+        else:
+            await world.github.react(where, comment_id, content, pull_request=request.is_pull_request)
     except (GitHubRefused, GitHubUnavailable) as error:
         _log.info("task %s: no reaction: %s", task.task_id, error)
+
+
+async def unlabel(world: World, task: Task, name: str) -> None:
+    """Take the label off. Nothing depends on it, so nothing is raised."""
+    permissions = to_write(task.request.is_pull_request)
+    try:
+        await world.github.conversation.remove_label(where_of(task), task.request.thread, name, permissions)
+    except (GitHubRefused, GitHubUnavailable) as error:
+        _log.info("task %s: the label stays: %s", task.task_id, error)

@@ -6,8 +6,11 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from bot.allowance import Allowance
 from bot.github import GitHub, RepositoryRef
 from bot.permissions import Served
+from bot.repo_config import RepoConfig
+from bot.repo_rules import OperatorRules
 from bot.store import Caps, Store, Task
 from sandbox import AgentName, Limits, Sandbox
 
@@ -32,6 +35,11 @@ class Rules:
     agent: AgentName | None = None
     limits: Limits = field(default_factory=Limits)
     command_word: str = "/agent"
+    operator: OperatorRules = field(
+        default_factory=lambda: OperatorRules(agents={"claude": ("",)}, default_agent="claude")
+    )
+    """What every repository may have; each narrows it by its own file."""
+    allowance: Allowance = field(default_factory=Allowance)
 
 
 @dataclass(frozen=True)
@@ -48,6 +56,8 @@ class World:
     wake: Callable[[], None]
     cancelled: set[str] = field(default_factory=set)
     untidy: list[str] = field(default_factory=list)
+    files: dict[int, tuple[float, RepoConfig]] = field(default_factory=dict)
+    """Repositories' own files by repository id, with the time at which each was read."""
 
 
 def where_of(task: Task) -> RepositoryRef:

@@ -59,7 +59,9 @@ class Stage:
     """Between two looks for missed webhooks; never, where a test is not about them."""
 
     async def begin(self) -> None:
-        self.repository = self.local.add_repository("octo", "repo", {}, roles={"alice": "write", "bob": "read"})
+        self.repository = self.local.add_repository(
+            "octo", "repo", {"f": b"old\n"}, roles={"alice": "write", "bob": "read"}
+        )
         self.issue = self.local.add_issue(self.repository)
         await self.open()
 

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.jobs import ending_of, job_for, names_a_task, never_ran, not_prepared, sandbox_name
-from sandbox import Changes, Limits, Outcome, Reason, State
-from tests.bot.requests import a_request
+from bot.jobs import ending_of, fetched_from, job_for, names_a_task, never_ran, not_prepared, sandbox_name
+from sandbox import Changes, Limits, Outcome, Reason, Setup, Source, State
+
+SOURCE = Source(url="https://ghes.test/octo/repo1")
 
 
 def outcome(state: State, reason: Reason, patch: bytes | str | None = "none") -> Outcome:
@@ -34,19 +35,32 @@ def test_ending_follows_verdict_and_patch(given_: Outcome, ending: str) -> None:
     assert ending_of(given_) == ending
 
 
-@given(st.text(min_size=1, max_size=50), st.text(min_size=1, max_size=50))
-def test_name_of_a_sandbox_holds_nobody_s_text(prompt: str, delivery: str) -> None:
-    request = a_request(prompt=prompt, delivery=delivery)
-    job = job_for("0123456789", request, github_url="https://github.com", model="m", limits=Limits())
+@given(st.text(min_size=1, max_size=50))
+def test_name_of_a_sandbox_holds_nobody_s_text(prompt: str) -> None:
+    job = job_for("0123456789", prompt=prompt, source=SOURCE, model="m", limits=Limits())
     assert job.name == "t0123456789"
     assert names_a_task(job.name)
 
 
-def test_job_asks_for_the_repository_s_default_branch_with_the_operator_s_model() -> None:
-    job = job_for("0123456789", a_request(), github_url="https://ghes.test", model="m", limits=Limits(pids=7))
-    assert job.source is not None
-    assert (job.source.url, job.source.ref, job.source.commit) == ("https://ghes.test/octo/repo1", None, None)
-    assert (job.model, job.limits.pids, job.prompt) == ("m", 7, "fix the typo")
+def test_job_is_what_was_decided_and_no_more() -> None:
+    setup = Setup(commands=("make deps",))
+    job = job_for(
+        "0123456789", prompt="fix the typo", source=SOURCE, limits=Limits(pids=7), model="m", agent="codex", setup=setup
+    )
+    assert (job.source, job.model, job.agent, job.setup) == (SOURCE, "m", "codex", setup)
+    assert (job.limits.pids, job.prompt) == (7, "fix the typo")
+
+
+def test_agent_that_nobody_named_stays_open_for_a_runner_elsewhere() -> None:
+    job = job_for("0123456789", prompt="p", source=SOURCE, limits=Limits())
+    assert "agent" not in job.model_fields_set
+
+
+def test_the_same_job_under_the_name_that_the_repository_has_got() -> None:
+    job = job_for("0123456789", prompt="p", source=SOURCE.model_copy(update={"ref": "b"}), limits=Limits())
+    moved = fetched_from(job, "https://ghes.test", "octo", "renamed")
+    assert moved.source is not None
+    assert (moved.source.url, moved.source.ref) == ("https://ghes.test/octo/renamed", "b")
 
 
 def test_names_of_others_are_not_ours() -> None:

@@ -61,13 +61,13 @@ async def test_help_is_answered_while_all_places_are_taken(stage: Stage) -> None
     assert ":help -->" in said.body
 
 
-async def test_command_on_a_pull_request_is_told_that_it_is_not_there_yet(stage: Stage) -> None:
-    issue = stage.local.add_issue(stage.repository, pull_request=True)
+async def test_command_on_a_pull_request_is_carried_out(stage: Stage) -> None:
+    issue = await stage.local.open_pull(stage.repository, {"f": b"old\n"}, user="alice")
     await stage.ask(issue=issue)
     await stage.settle()
+    assert (await stage.the_task()).ending == "changed"
     (said,) = stage.local.bot_comments(issue)
-    assert "on pull requests they come later" in said.body
-    assert (await stage.the_task()).ending == "refused"
+    assert "+new" in said.body
 
 
 async def test_a02_github_that_cannot_be_asked_is_asked_again_and_never_taken_for_a_yes(stage: Stage) -> None:

@@ -8,10 +8,16 @@ from sqlalchemy import update
 from bot.demo.github import Failure
 from bot.jobs import not_prepared
 from bot.steps.deliver import GIVE_UP_AFTER, bare_of, body_of, safely
+from bot.steps.publish import Brought
+from bot.store import Task
 from bot.store.schema import results
 from sandbox import Outcome, Reason, Unreachable
+from tests.bot.a_task import a_task
 from tests.bot.fake_sandbox import CHANGED
 from tests.bot.stage import Stage
+
+TASK = a_task("abc")
+NOWHERE = Brought(TASK, None)
 
 
 async def test_whole_life_leaves_one_comment_with_the_diff_and_no_sandbox(stage: Stage) -> None:
@@ -83,21 +89,21 @@ async def test_engine_that_cannot_be_asked_at_the_end_keeps_nobody_waiting(stage
     [(Reason.FETCH_FAILED, "could not be fetched"), (Reason.CANCELLED, "Cancelled"), (Reason.LOST, "before it began")],
 )
 def test_task_that_never_ran_says_that_no_agent_ran(reason: Reason, words: str) -> None:
-    body = body_of("abc", not_prepared(reason, "why it was"))
+    body = body_of(TASK, not_prepared(reason, "why it was"), NOWHERE)
     assert words in body
     assert body.endswith("<!-- gofer:abc:result -->")
 
 
 def test_every_body_holds_the_marker_it_is_found_by() -> None:
     for outcome in (None, CHANGED, not_prepared(Reason.DISK_FULL, "")):
-        assert "<!-- gofer:abc:result -->" in body_of("abc", outcome)
+        assert "<!-- gofer:abc:result -->" in body_of(TASK, outcome, NOWHERE)
 
 
 def test_result_that_cannot_be_rendered_is_told_all_the_same() -> None:
-    def broken(task_id: str, outcome: Outcome | None) -> str:
+    def broken(task: Task, outcome: Outcome | None, brought: Brought) -> str:
         raise ZeroDivisionError
 
-    body = safely(broken, "abc", CHANGED)
+    body = safely(broken, TASK, CHANGED, NOWHERE)
     assert "it is stored" in body
     assert body.endswith("<!-- gofer:abc:result -->")
 
@@ -126,9 +132,9 @@ async def test_a_result_that_github_takes_in_no_form_is_given_up_and_kept(stage:
 
 def test_a_bare_comment_says_what_became_of_it_and_nothing_that_is_not_ours() -> None:
     for outcome in (None, CHANGED, not_prepared(Reason.FETCH_FAILED, "words of git")):
-        body = bare_of("abc", outcome)
+        body = bare_of(TASK, outcome, NOWHERE)
         assert body.endswith("<!-- gofer:abc:result -->")
-        assert body.split("\n")[0] == body_of("abc", outcome).split("\n")[0]
+        assert body.split("\n")[0] == body_of(TASK, outcome, NOWHERE).split("\n")[0]
         assert "words of git" not in body
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from bot import github
+from bot.demo.github import LocalGitHub
 from bot.triggers import ALWAYS_SENT, TRIGGERS
 
 LEVELS = ["read", "write"]
@@ -24,6 +25,12 @@ def test_the_app_is_not_public() -> None:
 
 def test_the_events_are_those_that_a_trigger_reads() -> None:
     assert manifest()["default_events"] == sorted(set(TRIGGERS) - ALWAYS_SENT)
+
+
+def test_the_local_github_grants_what_the_manifest_asks_for(tmp_path: Path) -> None:
+    app = LocalGitHub(tmp_path).app
+    assert list(app.events) == manifest()["default_events"]
+    assert app.permissions == manifest()["default_permissions"]
 
 
 def test_c08_the_permissions_are_those_that_tokens_ask_for_and_no_more() -> None:

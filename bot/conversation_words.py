@@ -1,0 +1,107 @@
+"""What is answered to commands that run nothing, and to tasks that may not begin. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bot import inert
+from bot.inert import Untrusted
+from bot.verdict_words import duration
+
+# Tasks in one answer; the rest is counted.
+MAX_TASKS = 10
+PROMPT_ROOM = 80
+MISTAKE_ROOM = 3_000
+
+
+@dataclass(frozen=True)
+class Line:
+    """One task of a thread, for ``status``. ``url`` is of its status comment."""
+
+    task_id: str
+    state: str
+    prompt: str
+    seconds: float
+    url: str = ""
+
+
+def status(lines: Sequence[Line]) -> str:
+    """What is under way and waiting on the thread."""
+    if not lines:
+        return "💤 Nothing is under way on this thread."
+    rows = [f"- {_task(line)}" for line in lines[:MAX_TASKS]]
+    more = [f"- and {len(lines) - MAX_TASKS:,} more"] if len(lines) > MAX_TASKS else []
+    return "\n".join(["**On this thread**", "", *rows, *more])
+
+
+def _task(line: Line) -> str:
+    name = f"[{line.state}]({line.url})" if line.url else line.state
+    said = inert.inline(Untrusted(" ".join(line.prompt.split())), PROMPT_ROOM)
+    return f"{name} for {duration(line.seconds)}: {said} (task `{line.task_id}`)"
+
+
+def cancelling(count: int) -> str:
+    """``cancel`` was written."""
+    if not count:
+        return "💤 There is nothing to cancel on this thread."
+    what = "the task" if count == 1 else f"{count:,} tasks"
+    return f"🛑 Stopping {what} of this thread; what is done until then is shown."
+
+
+def nothing_to_repeat() -> str:
+    return "💤 There is no earlier task on this thread."
+
+
+def nothing_to_show() -> str:
+    return "💤 There is no stored result on this thread that changes anything."
+
+
+def already(url: str, task_id: str) -> str:
+    """The same was asked for and is not done yet."""
+    where = f"[It is under way]({url})" if url else "It is under way"
+    return f"♻️ **Not started twice.** {where} already, as task `{task_id}`."
+
+
+def too_many(seconds: float, at: str, whose: str) -> str:
+    """A limit on tasks an hour is reached; ``at`` is when there is room again."""
+    return f"⏱️ **Not now.** {whose} in one hour. Try again at {at}, in {duration(seconds)}."
+
+
+def not_allowed(words: str) -> str:
+    """An option asks for what is not to be had here. ``words`` are ours, with names of a checked alphabet."""
+    return f"😕 **Not done.** {words}"
+
+
+def config_mistake(path: str, words: str) -> str:
+    """The repository's own file has a mistake; until it is mended nothing runs."""
+    quoted = inert.quote(Untrusted(words), MISTAKE_ROOM).text
+    return (
+        f"🚫 **Not done.** `{path}` on the default branch has a mistake, and until it is mended nothing runs here:\n\n"
+        f"{quoted}"
+    )
+
+
+def rounds_over(rounds: int) -> str:
+    """A pull request has been worked on after reviews as often as the rules let it be."""
+    times = "once" if rounds == 1 else f"{rounds:,} times"
+    return (
+        f"✋ **I stop here.** I have answered reviews of this pull request {times}, which is as often as I may. A "
+        "person can go on from here, or ask by a command."
+    )
+
+
+def left_out(lines: Sequence[str]) -> str:
+    """For the status comment: what the agent is not told, folded away."""
+    if not lines:
+        return ""
+    listed = "\n".join(f"- {line}" for line in lines)
+    return f"<details><summary>What the agent was not told</summary>\n\n{listed}\n\n</details>"
+
+
+def ignored(lines: Sequence[str]) -> str:
+    """Further commands of the same comment."""
+    if not lines:
+        return ""
+    named = ", ".join(inert.inline(Untrusted(line), PROMPT_ROOM) for line in lines)
+    return f"One command a comment: not carried out {'was' if len(lines) == 1 else 'were'} {named}."

@@ -1,0 +1,41 @@
+"""The rules of a repository: the operator's, narrowed by its own file on the default branch."""
+
+from __future__ import annotations
+
+from bot import repo_config
+from bot.github import GitHubRefused
+from bot.repo_config import ConfigMistake, RepoConfig
+from bot.repo_rules import Rules, narrowed
+from bot.steps.world import World, where_of
+from bot.store import Task
+
+# Seconds that a file which was read is taken for the present one: a task asks a few times within them.
+HOLDS = 60.0
+# Repositories whose rules are remembered; the oldest goes first.
+REMEMBERED = 200
+
+
+async def rules_of(world: World, task: Task) -> Rules:
+    """Read, check, narrow. Raises ``ConfigMistake`` in words for a maintainer; there is no fallback."""
+    repository_id, now = task.request.repository.id, world.clock.now()
+    known = world.files.get(repository_id)
+    if known is None or not 0 <= now - known[0] < HOLDS:
+        config = await _read(world, task)
+        while len(world.files) >= REMEMBERED:
+            world.files.pop(next(iter(world.files)))
+        known = world.files[repository_id] = (now, config)
+    return narrowed(world.rules.operator, known[1])
+
+
+async def _read(world: World, task: Task) -> RepoConfig:
+    try:
+        raw = await world.github.publishing.file(where_of(task), repo_config.PATH)
+    except GitHubRefused as error:
+        raise ConfigMistake(f"it could not be read: {error.words}") from None
+    if raw is None:
+        return RepoConfig()
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ConfigMistake("it is no UTF-8 text") from None
+    return repo_config.parse(text)
