@@ -95,7 +95,8 @@ _KINDS = {
 def _why_not(said: Said, request: Request, thread: Thread, trust: Trust) -> str:
     if said.created_at > request.created_at:
         return "written after the request"
-    if said.edited_at is not None and said.edited_at > request.created_at:
+    # GitHub's times are whole seconds: what was changed in the very same one may have been changed after it
+    if said.edited_at is not None and said.edited_at >= request.created_at:
         return "changed after the request"
     if said.author is None:
         return "by a deleted account"
