@@ -2,6 +2,7 @@
 
     ok          write NOTES.md and point to it from README.md, then a final text: the demo
     shell:A:B   run the commands A and B (base64) one after another, then a final text
+    read:A      read the file A (base64, from the repository's root) with the tool for that, then a final text
     loop        one more command for ever
     slow        as ok, a word at a time with a pause between
     noop, decline, empty, maxtokens, refusal
@@ -69,6 +70,11 @@ def shell(*commands: str) -> str:
     return ":".join(["shell", *(base64.b64encode(command.encode()).decode() for command in commands)])
 
 
+def read(path: str) -> str:
+    """The scenario in which this file of the repository is read."""
+    return f"read:{base64.b64encode(path.encode()).decode()}"
+
+
 def chosen(asked: Asked, default: str) -> str:
     """The scenario that the prompt names, or else ``default``."""
     named = [name for text in asked.typed for name in _MARKER.findall(text)]
@@ -123,6 +129,11 @@ def _shell(asked: Asked, argument: str) -> list[Say]:
     ]
 
 
+def _read(asked: Asked, argument: str) -> list[Say]:
+    path = f"{asked.folder}/{base64.b64decode(argument, validate=True).decode()}"
+    return [Say("I will read it.", tools.read(asked.tools, path)), Say("Done: I read it.")]
+
+
 def _loop(asked: Asked, _: str) -> list[Say]:
     return [Say("Once more.", _bash(asked, LOOP_COMMAND))]
 
@@ -142,4 +153,4 @@ _SAYINGS = {
     "maxtokens": Say("This is cut", stop="max_tokens"),
     "refusal": Say(DECLINE, stop="refusal"),
 }
-_SCRIPTS = {"ok": _ok, "slow": _ok, "shell": _shell, "loop": _loop, "badtool": _badtool}
+_SCRIPTS = {"ok": _ok, "slow": _ok, "shell": _shell, "read": _read, "loop": _loop, "badtool": _badtool}

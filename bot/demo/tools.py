@@ -12,6 +12,7 @@ from bot.demo.say import Call
 
 # Claude Code; OpenCode and Pi. Their argument for the file differs.
 _WRITERS = ("Write", "write")
+_READERS = ("Read", "read")
 _FILE_KEYS = ("file_path", "filePath", "path")
 # Claude Code; OpenCode and Pi.
 _SHELLS = ("Bash", "bash")
@@ -31,6 +32,16 @@ def write(tools: Iterable[Tool], path: str, content: str) -> Call:
     if patch.custom:
         return Call("apply_patch", {}, text)
     return Call("apply_patch", {"patchText" if "patchText" in patch.keys else "input": text})
+
+
+def read(tools: Iterable[Tool], path: str) -> Call:
+    """A call that reads this file: by a tool for files, else through the shell."""
+    offered = {tool.name: tool for tool in tools}
+    for name in _READERS:
+        if name in offered:
+            key = next((key for key in _FILE_KEYS if key in offered[name].keys), _FILE_KEYS[0])
+            return Call(name, {key: path})
+    return shell(offered.values(), f"cat {shlex.quote(path)}")
 
 
 def shell(tools: Iterable[Tool], command: str) -> Call:

@@ -50,6 +50,9 @@ _FEATURES_OFF = (
 
 # Where the repository's own are not to be read: which of the copies counts.
 _NAMES = ("AGENTS.override.md", "AGENTS.md", "CLAUDE.md")
+# And what keeps the repository's out: its documents, and its skills (.agents/skills, .codex/skills), whose descriptions
+# are read whether its project is trusted or not.
+_UNREAD = {"project_doc_max_bytes": 0, "skills.include_instructions": False}
 
 _OPTIONS = {
     "model_provider": "gateway",
@@ -125,7 +128,7 @@ def _options(run: Run) -> Iterator[str]:
         "stream_max_retries": run.settings.max_retries,
         "stream_idle_timeout_ms": run.settings.api_timeout_seconds * 1000,
     }
-    unread = {"project_doc_max_bytes": 0} if run.instructions else {}
+    unread = _UNREAD if run.instructions else {}
     settings = _OPTIONS | unread | {f"model_providers.gateway.{key}": value for key, value in provider.items()}
     for key, value in settings.items():
         # These values are written alike in JSON and in TOML.

@@ -52,6 +52,8 @@ _FIXED = {
     # An install that is tried all the same must fail at once and not after a minute.
     "npm_config_fetch_retries": "0",
 }
+# Where the repository's instructions are not to be read: nor are its skills (.claude/skills, .agents/skills).
+_UNREAD = {"OPENCODE_DISABLE_EXTERNAL_SKILLS": "1", "OPENCODE_DISABLE_CLAUDE_CODE_SKILLS": "1"}
 # The lock file says that the plugins' library is there, so that the CLI does not try to install it.
 _HOME = {
     ".config/opencode/node_modules/.keep": b"",
@@ -79,7 +81,8 @@ class OpenCode:
 
     def environment(self, run: Run) -> dict[str, str]:
         """All that is set beside PATH, HOME and LANG; no secret is among it: the egress sets the real one."""
-        return {**_FIXED, "OPENCODE_CONFIG_CONTENT": json.dumps(_configuration(run))}
+        unread = _UNREAD if run.instructions else {}
+        return {**_FIXED, **unread, "OPENCODE_CONFIG_CONTENT": json.dumps(_configuration(run))}
 
     def home(self, run: Run) -> Mapping[str, bytes]:
         """What makes the CLI believe that its library for plugins is installed."""

@@ -7,12 +7,14 @@ stay where they are in the workspace, so that none of this shows in the diff.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import docker
 import pytest
 
+from bot.demo import scenarios
 from sandbox import AgentName, Limits, Outcome, Reason, Source, State
 from tests.engine import Images
 from tests.local_sandbox import local_sandbox, settings_for
@@ -40,7 +42,17 @@ def written(of: str, names: tuple[str, ...], also: str = "") -> dict[str, str]:
 
 # What the base's words import is to be the base's as well, and never the head's file of that name.
 BASE = {**written("BASE", KINDS), "CLAUDE.md": f"{words('BASE', 'CLAUDE.md')}\n@AGENTS.md\n@docs/more.md\n"}
-HEAD = {**written("HEAD", (*KINDS, *NESTED), "@docs/more.md\n"), "docs/more.md": "HEAD-IMPORTED-WORDS\n"}
+SKILL = "---\nname: head\ndescription: HEAD-SKILL-WORDS, always to be used\n---\nHEAD-SKILL-WORDS\n"
+ELSEWHERE = {
+    **{f"{folder}/head/SKILL.md": SKILL for folder in (".claude/skills", ".agents/skills", ".codex/skills")},
+    **{f"{folder}/head/SKILL.md": SKILL for folder in (".opencode/skill", ".opencode/skills", ".pi/skills")},
+    **{f".claude/{folder}/head.md": SKILL for folder in ("agents", "commands", "rules", "output-styles")},
+    **{f".opencode/{folder}/head.md": SKILL for folder in ("agent", "command")},
+    **{f".pi/{name}": SKILL for name in ("SYSTEM.md", "APPEND_SYSTEM.md", "prompts/head.md")},
+    "CONTEXT.md": "HEAD-CONTEXT-WORDS\n",
+    "docs/more.md": "HEAD-IMPORTED-WORDS\n",
+}
+HEAD = {**written("HEAD", (*KINDS, *NESTED), "@docs/more.md\n"), **ELSEWHERE}
 # By the rule of each for which of several counts.
 READ = {
     "claude": ("CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md"),
@@ -70,6 +82,10 @@ def _git(folder: Path, *args: str) -> bytes:
     return subprocess.run(["git", *args], cwd=folder, env=environment, check=True, capture_output=True).stdout
 
 
+# In words that would call for a skill or a command of that name, where there were one.
+PROMPT = "Look at this change. $head /head [$head](.agents/skills/head/SKILL.md)"
+
+
 class Task:
     """One task on such a head."""
 
@@ -84,7 +100,7 @@ class Task:
         bundle, commit = pull_request(self._folder, base, head)
         source = Source(url="https://github.com/o/r", bundle=bundle, instructions=commit if told else None)
         async with local_sandbox(self._client, self._settings, agent=agent, scenario=scenario) as world:
-            outcome = await world.run("Look at this change.", source, Limits(wall_seconds=100))
+            outcome = await world.run(PROMPT, source, Limits(wall_seconds=100))
             return outcome, [seen.body.decode() for seen in world.model.questions]
 
 
@@ -121,7 +137,20 @@ async def test_p05_where_the_base_tells_nothing_the_head_does_not_either(agent: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("agent", READ)
+async def test_p05_a_file_that_is_read_does_not_bring_the_instructions_beside_it(agent: AgentName, task: Task) -> None:
+    """But with OpenCode, which no switch keeps from it (deploy/threat-model.md, "What is not held"): it shows them with
+    what the file holds, as it would show any other file of the head's."""
+    outcome, questions = await task.run(agent, BASE, HEAD, scenario=scenarios.read("src/app.py"))
+    assert outcome.state is State.SUCCEEDED, outcome.error
+    assert "x = 1" in questions[-1]
+    shown = {word for question in questions for word in re.findall(r"HEAD-[A-Z.-]+", question)}
+    assert shown == ({words("HEAD", "src/AGENTS.md")} if agent == "opencode" else set())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("agent", READ)
 async def test_the_heads_words_reach_the_model_where_they_are_let_in(agent: AgentName, task: Task) -> None:
     """The tests above prove nothing unless their traps spring: without copies of another commit's they do."""
-    _, questions = await task.run(agent, BASE, HEAD, told=False)
+    outcome, questions = await task.run(agent, BASE, HEAD, told=False)
+    assert outcome.state is State.SUCCEEDED, outcome.error
     assert any("HEAD-" in question for question in questions)

@@ -48,6 +48,14 @@ def test_commands_are_run_one_after_another() -> None:
     assert commands == ["echo 'a b'", "printf '\\n'", "é", None]
 
 
+def test_a_file_of_the_repository_is_read() -> None:
+    step = scenarios.answer(asked(), scenarios.read("src/é.py"))
+    assert isinstance(step, Say)
+    assert step.call
+    assert step.call.input["command"].endswith("/src/é.py'")
+    assert scenarios.answer(asked(results=1), scenarios.read("x")) == Say("Done: I read it.")
+
+
 def test_a_loop_never_ends() -> None:
     answer = scenarios.answer(asked(results=99), "loop")
     assert isinstance(answer, Say)

@@ -50,6 +50,19 @@ def test_a_command_is_run_with_what_is_offered(offered: tuple[Tool, ...], call: 
     assert tools.shell(offered, "true") == call
 
 
+@pytest.mark.parametrize(
+    ("offered", "call"),
+    [
+        ((Tool("Read", frozenset({"file_path"})),), Call("Read", {"file_path": "/r/a b"})),
+        ((Tool("read", frozenset({"filePath"})),), Call("read", {"filePath": "/r/a b"})),
+        ((Tool("read", frozenset({"path"})),), Call("read", {"path": "/r/a b"})),
+        (CODEX, Call("exec_command", {"cmd": "cat '/r/a b'"})),
+    ],
+)
+def test_a_file_is_read_with_what_is_offered(offered: tuple[Tool, ...], call: Call) -> None:
+    assert tools.read(offered, "/r/a b") == call
+
+
 def test_a_file_is_written_through_the_shell_where_there_is_no_other_way(tmp_path: Path) -> None:
     path = tmp_path / "it's.md"
     call = tools.write((Tool("bash"),), str(path), "a 'b'\n%s\n")

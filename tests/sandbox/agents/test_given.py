@@ -48,3 +48,12 @@ def test_p05_nothing_of_the_workspace_is_named_where_copies_are_given(name: str)
     told = [*agent.command(given), *agent.environment(given).values()]
     assert not any("/ws/repo" in part for part in told)
     assert (agent.command(given), agent.environment(given)) != (agent.command(plain), agent.environment(plain))
+
+
+def test_p05_skills_of_the_repository_are_not_offered_either() -> None:
+    run = Run("m", instructions=True)
+    assert "--config=skills.include_instructions=false" in AGENTS["codex"].command(run)
+    assert "--config=project_doc_max_bytes=0" in AGENTS["codex"].command(run)
+    inside = AGENTS["opencode"].environment(run)
+    assert inside["OPENCODE_DISABLE_EXTERNAL_SKILLS"] == inside["OPENCODE_DISABLE_CLAUDE_CODE_SKILLS"] == "1"
+    assert "--no-context-files" in AGENTS["pi"].command(run)
