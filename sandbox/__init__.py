@@ -12,10 +12,15 @@ from typing import Protocol
 
 from sandbox import gateways, presets
 from sandbox.background import spawn
+from sandbox.egress.address import refusal as refused_address
 from sandbox.findings import Finding, Health
 from sandbox.job import (
+    MAX_ATTACHMENT_BYTES,
+    MAX_ATTACHMENTS,
+    MAX_ATTACHMENTS_BYTES,
     MAX_PROMPT_BYTES,
     AgentName,
+    Attachment,
     Blocked,
     Budget,
     ChangedFile,
@@ -49,11 +54,15 @@ from sandbox.settings import (
 )
 
 __all__ = [
+    "MAX_ATTACHMENTS",
+    "MAX_ATTACHMENTS_BYTES",
+    "MAX_ATTACHMENT_BYTES",
     "MAX_PROMPT_BYTES",
     "AgentName",
     "AgentSettings",
     "Api",
     "ApiSettings",
+    "Attachment",
     "Blocked",
     "Budget",
     "Busy",
@@ -97,6 +106,7 @@ __all__ = [
     "host_address",
     "open_sandbox",
     "presets",
+    "refused_address",
     "serve_api",
     "spawn",
     "uninstall",

@@ -18,6 +18,8 @@ from sandbox.source import fetch_request
 
 HOME = "home"
 """What is below it goes into the agent's HOME (images/base/entry)."""
+ATTACHED = "attachments"
+"""Files that came along with the prompt."""
 FOLDER = GIVEN.removeprefix("/inputs/")
 
 
@@ -37,6 +39,7 @@ def for_agent(job: Job, agent: Agent, run: Run) -> dict[str, bytes]:
         "prompt": agent.prompt(job.prompt),
         "agent.json": json.dumps({"agent": job.agent}).encode(),
         **{f"{HOME}/{path}": data for path, data in agent.home(run).items()},
+        **{f"{ATTACHED}/{one.name}": one.data for one in job.attachments},
     }
 
 

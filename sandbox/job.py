@@ -9,11 +9,16 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, field_validator
 
 # 131,071 bytes is the kernel's limit for one argument (MAX_ARG_STRLEN less the NUL). Prompts travel by file, but a
 # prompt that no command line could carry would be one that nobody can reproduce by hand.
 MAX_PROMPT_BYTES = 131_071
+
+# Files that come along with a prompt: enough for a bug report's screenshots, and small beside a bundle in one request.
+MAX_ATTACHMENTS = 10
+MAX_ATTACHMENT_BYTES = 8 * 2**20
+MAX_ATTACHMENTS_BYTES = 24 * 2**20
 
 AgentName = Literal["claude", "codex", "opencode", "pi"]
 
@@ -96,6 +101,13 @@ class Setup(Frozen):
     seconds: int = Field(default=600, gt=0, description="for all commands together")
 
 
+class Attachment(Frozen):
+    """A file that the agent may read beside the repository, as ``/inputs/attachments/NAME``. The name is ours."""
+
+    name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,40}\.[a-z0-9]{1,8}$")]
+    data: bytes = Field(max_length=MAX_ATTACHMENT_BYTES)
+
+
 class Job(Frozen):
     """One task for one agent. The prompt is data: it reaches the agent by file, never by argv or shell."""
 
@@ -109,6 +121,17 @@ class Job(Frozen):
     limits: Limits = Limits()
     setup: Setup | None = None
     """Instead of the operator's own for this repository."""
+    attachments: tuple[Attachment, ...] = Field(default=(), max_length=MAX_ATTACHMENTS)
+    """Their content is untrusted. ``prompt`` has to name them: nothing else tells the agent that they are there."""
+
+    @field_validator("attachments")
+    @classmethod
+    def _bounded(cls, given: tuple[Attachment, ...]) -> tuple[Attachment, ...]:
+        if len({one.name for one in given}) != len(given):
+            raise ValueError("two attachments have one name")
+        if sum(len(one.data) for one in given) > MAX_ATTACHMENTS_BYTES:
+            raise ValueError(f"the attachments are larger than {MAX_ATTACHMENTS_BYTES} bytes together")
+        return given
 
 
 class Secrets(Frozen):

@@ -10,7 +10,7 @@ What belongs to the workspace, which outlives its tasks:
 A folder for every task, ``tasks/000001`` and so on. The newest is the present one; a few older ones are kept. It
 appears whole, with its job, and only one of two that begin at once makes it:
 
-    job.json        the job without its bundle, written before anything is made for it
+    job.json        the job without its bundle and attachments, written before anything is made for it
     driven.json     there where the service itself drives the task to its outcome
     notes.json      what went wrong in the preparation without ending it
     ready.json      written when the agent's container and its way out are made
@@ -197,7 +197,7 @@ class SandboxState:
         place = self._folder / "tasks" / f"{numbers[-1] + 1 if numbers else 1:0{DIGITS}}"
         draft = place.with_name(f".{secrets.token_hex(4)}.new")
         files.make_folder(draft)
-        files.write(draft / "job.json", job.model_copy(update={"source": _bare(job.source)}))
+        files.write(draft / "job.json", job.model_copy(update={"source": _bare(job.source), "attachments": ()}))
         if driven:
             files.write(draft / "driven.json", Driven())
         try:

@@ -10,7 +10,7 @@ import pytest
 
 from sandbox.agents import AGENTS, Run
 from sandbox.inputs import archive, for_agent, for_fetch, for_instructions
-from sandbox.job import Job, Limits, Source
+from sandbox.job import Attachment, Job, Limits, Source
 
 
 def entries(data: bytes) -> list[tuple[str, int, int, int, bool]]:
@@ -36,9 +36,15 @@ def test_the_agent_is_told_its_prompt_and_the_fetch_its_request() -> None:
     source = Source(url="https://github.com/o/r", bundle=b"pack")
     job = Job(name="t", prompt="do it", source=source)
     assert for_agent(job, AGENTS["claude"], Run(model="m"))["prompt"] == b"do it"
+    assert not [path for path in for_agent(job, AGENTS["claude"], Run(model="m")) if path.startswith("attachments")]
     fetch = for_fetch(source, None, Limits())
     assert fetch.keys() == {"fetch.json", "bundle"}
     assert fetch["bundle"] == b"pack"
+
+
+def test_b86_attachments_lie_beside_the_prompt() -> None:
+    job = Job(name="t", prompt="look", source=None, attachments=(Attachment(name="image-1.png", data=b"\x89PNG"),))
+    assert for_agent(job, AGENTS["claude"], Run(model="m"))["attachments/image-1.png"] == b"\x89PNG"
 
 
 def test_an_earlier_result_and_a_commits_instructions_are_asked_of_the_fetch() -> None:

@@ -8,6 +8,10 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from sandbox.job import (
+    MAX_ATTACHMENT_BYTES,
+    MAX_ATTACHMENTS,
+    MAX_ATTACHMENTS_BYTES,
+    Attachment,
     Blocked,
     ChangedFile,
     Changes,
@@ -34,6 +38,7 @@ VALUES: list[BaseModel] = [
         prompt="é\x00\ud7ff\r\n",
         source=Source(url="bundle", bundle=BYTES),
         limits=Limits(pids=64),
+        attachments=(Attachment(name="image-1.png", data=BYTES),),
     ),
     Handle(name="t-1"),
     Status(phase=Phase.RUNNING, elapsed_seconds=0.1, progress=Progress(last_tool="Bash")),
@@ -68,3 +73,27 @@ def test_a_job_with_an_unknown_or_an_empty_part_is_none(more: dict[str, Any]) ->
     assert Job.model_validate(good).prompt == "x"
     with pytest.raises(ValidationError):
         Job.model_validate({**good, **more})
+
+
+@pytest.mark.parametrize("name", ["", "a", ".png", "../a.png", "a/b.png", "A.png", "a.png\n", "a b.png", "a.b.png"])
+def test_p11_an_attachment_has_a_name_of_ours(name: str) -> None:
+    with pytest.raises(ValidationError):
+        Attachment(name=name, data=b"x")
+
+
+def test_attachments_are_bounded_in_number_and_size_and_have_a_name_each() -> None:
+    def job(*given: Attachment) -> Job:
+        return Job(name="t", prompt="x", source=None, attachments=given)
+
+    large = b"x" * MAX_ATTACHMENT_BYTES
+    assert job(*(Attachment(name=f"a-{i}.png", data=b"") for i in range(MAX_ATTACHMENTS))).attachments
+    fitting = MAX_ATTACHMENTS_BYTES // MAX_ATTACHMENT_BYTES
+    assert job(*(Attachment(name=f"a-{i}.png", data=large) for i in range(fitting))).attachments
+    with pytest.raises(ValidationError):
+        Attachment(name="a.png", data=large + b"x")
+    with pytest.raises(ValidationError):
+        job(*(Attachment(name=f"a-{i}.png", data=b"") for i in range(MAX_ATTACHMENTS + 1)))
+    with pytest.raises(ValidationError, match="together"):
+        job(*(Attachment(name=f"a-{i}.png", data=large) for i in range(fitting + 1)))
+    with pytest.raises(ValidationError, match="one name"):
+        job(Attachment(name="a.png", data=b"1"), Attachment(name="a.png", data=b"2"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.job import ChangedFile, Changes, Job, Outcome, Reason, Source, State
+from sandbox.job import Attachment, ChangedFile, Changes, Job, Outcome, Reason, Source, State
 from sandbox.state import (
     KEPT_TASKS,
     Filling,
@@ -54,7 +54,7 @@ def test_a_kill_without_a_task_leaves_nothing(state: SandboxState) -> None:
 
 def test_a_job_and_a_workspace_come_back_without_their_bundle(state: SandboxState, tmp_path: Path) -> None:
     state.set_filling(Filling(source=SOURCE))
-    state.new_task(JOB)
+    state.new_task(JOB.model_copy(update={"attachments": (Attachment(name="image-1.png", data=b"x"),)}))
     state.set_workspace(WORKSPACE)
     assert state.task().job() == JOB.model_copy(update={"source": BARE})
     assert state.workspace() == WORKSPACE.model_copy(update={"source": BARE})
