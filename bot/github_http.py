@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import aiohttp
+from aiohttp.abc import AbstractResolver
 from yarl import URL
 
 from sandbox import Proxy
@@ -30,15 +31,21 @@ class NoAnswer(Exception):
     """No whole answer came. The request may have arrived all the same."""
 
 
-def open_session(*, trust_env: bool = False, ca_pem: str = "", proxy: Proxy | None = None) -> aiohttp.ClientSession:
+def open_session(
+    *,
+    trust_env: bool = False,
+    ca_pem: str = "",
+    proxy: Proxy | None = None,
+    resolver: AbstractResolver | None = None,
+) -> aiohttp.ClientSession:
     """A session for the client. ``trust_env`` lets the proxy variables of the environment count; off by default.
 
     ``ca_pem`` is trusted besides the public certificates; through ``proxy`` everything goes, and its own certificates
-    are trusted too. Call it in a running loop, and close it when done. No cookies are kept. Raises ``ValueError`` for
-    certificates that are none.
+    are trusted too. ``resolver`` finds addresses in place of the system's own. Call it in a running loop, and close it
+    when done. No cookies are kept. Raises ``ValueError`` for certificates that are none.
     """
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(ssl=_trust(ca_pem + "\n" + (proxy.ca_pem if proxy else ""))),
+        connector=aiohttp.TCPConnector(ssl=_trust(ca_pem + "\n" + (proxy.ca_pem if proxy else "")), resolver=resolver),
         trust_env=trust_env,
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=CALL_TIMEOUT,
