@@ -77,6 +77,11 @@ async def write(request: web.Request, response: web.StreamResponse, part: bytes)
         async with asyncio.timeout(SEND_SECONDS):
             await response.write(part)
     except TimeoutError:
-        if request.transport is not None:
-            request.transport.abort()
-        raise ConnectionResetError("the other side takes nothing") from None
+        raise cut(request, "the other side takes nothing") from None
+
+
+def cut(request: web.Request, words: str) -> ConnectionResetError:
+    """The connection ends now, in the middle of whatever was said; to be raised."""
+    if request.transport is not None:
+        request.transport.abort()
+    return ConnectionResetError(words)

@@ -53,7 +53,7 @@ class Guard:
         try:
             answer = await self._admitted(request, handler)
         except ConnectionResetError:
-            raise  # nobody is there to be answered
+            return _to_nobody()
         except Exception as error:
             answer = refusal(request, error)
         if request.method in CHANGING and CALLER in request:
@@ -104,6 +104,13 @@ def refusal(request: web.Request, error: Exception) -> web.Response:
         case _:
             _log.error("%s %s failed", request.method, request.rel_url.raw_path[:SHOWN_PATH], exc_info=error)
             return answer(request, 500, "sandbox request failed", "failed")
+
+
+def _to_nobody() -> web.Response:
+    """The other side is gone. Raised on, it would be a traceback in the log for everyone who ends a stream."""
+    response = web.Response(status=503)
+    response.force_close()
+    return response
 
 
 def answer(request: web.Request, status: int, words: str, code: str) -> web.Response:

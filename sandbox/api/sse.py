@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Final
@@ -10,7 +11,7 @@ from typing import Final
 from aiohttp import web
 
 from sandbox import Unreachable
-from sandbox.api.bodies import write
+from sandbox.api.bodies import cut, write
 from sandbox.background import spawn
 from sandbox.job import Status
 
@@ -23,6 +24,8 @@ HEADERS: Final = {
 }
 
 Last = Callable[[], Awaitable[str]]
+
+_log = logging.getLogger(__name__)
 
 
 def event(name: str, data: str) -> bytes:
@@ -37,18 +40,24 @@ async def stream(
 ) -> web.StreamResponse:
     """Send ``statuses`` as they come, then the event ``end`` with what ``last`` gives.
 
-    What the first status raises is raised, before anything is answered; what a later one raises ends the stream
-    without ``end``: the client asks again. ``beat``: seconds between heartbeats.
+    What the first status raises is raised, before anything is answered; what a later one raises breaks the stream off
+    without ``end``, as ``ConnectionResetError``: the client asks again. ``beat``: seconds between heartbeats.
     """
     async with aclosing(_beating(statuses, beat or HEARTBEAT_SECONDS)) as beating:
         first = await anext(beating, None)
         response = web.StreamResponse(headers=HEADERS)
         await response.prepare(request)
-        if first is not None:
-            await write(request, response, first)
-        async for part in beating:
-            await write(request, response, part)
-    await write(request, response, event("end", await last()))
+        try:
+            if first is not None:
+                await write(request, response, first)
+            async for part in beating:
+                await write(request, response, part)
+            await write(request, response, event("end", await last()))
+        except ConnectionResetError:
+            raise
+        except Exception as error:  # an answer that is begun cannot become one of another status
+            _log.warning("a stream of events is broken off: %s", error, exc_info=not isinstance(error, Unreachable))
+            raise cut(request, "the stream cannot go on") from error
     return response
 
 

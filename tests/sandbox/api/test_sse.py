@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterable, AsyncIterator
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from sandbox import Unreachable
@@ -62,6 +63,36 @@ async def until(lines: AsyncIterable[bytes], word: bytes, runner: Served) -> Asy
 async def test_an_engine_that_cannot_be_asked_is_told_before_anything_is_begun(runner: Served) -> None:
     runner.memory.trouble["events"] = Unreachable("hung")
     assert (await runner.answer("GET", "/sandboxes/x/events"))[0] == 503
+
+
+async def test_a_stream_that_cannot_go_on_is_broken_off_and_no_second_answer_is_put_into_it(
+    runner: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    await runner.answer("POST", "/sandboxes/x/task", b"do")
+    async with asyncio.timeout(20), runner.call("GET", "/sandboxes/x/events") as response:
+        read = await response.content.readline()
+        runner.memory.trouble["status"] = Unreachable("hung")  # asked for the last event
+        await runner.memory.end("x")
+        with pytest.raises(aiohttp.ClientError):
+            while line := await response.content.readline():
+                read += line
+    assert read.startswith(b"event: status")
+    assert b"HTTP/1.1" not in read
+    assert "broken off: hung" in caplog.text
+    assert "Traceback" not in caplog.text
+
+
+async def test_whoever_ends_a_stream_is_no_error_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with asyncio.timeout(20), served(tmp_path) as runner:
+        await runner.answer("POST", "/sandboxes/x/repository", b'{"url": "https://github.com/o/r"}')
+        await runner.answer("POST", "/sandboxes/x/task", b"do")
+        async with runner.call("GET", "/sandboxes/x/events") as response:
+            await response.content.readline()
+            response.close()
+        assert (await runner.answer("GET", "/sandboxes/x/task"))[0] == 200  # by now it is known that nobody reads
+        await runner.memory.end("x")
+        assert (await runner.answer("GET", "/sandboxes/x/task"))[0] == 200
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 def test_no_data_can_begin_another_event() -> None:
