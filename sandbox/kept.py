@@ -74,11 +74,15 @@ class Kept:
     @asynccontextmanager
     async def claimed(self, context: Context, volume: str) -> AsyncIterator[None]:
         """For the length of the block it is not removed, whoever tidies up. A stale one that nothing needs is removed
-        before: what it held is made anew. (Whoever needs it longer records it, or a container has it mounted.)"""
+        before: what it held is made anew. (Whoever needs it longer records it, or a container has it mounted.)
+
+        One that is new has a record before it is made: what a fetch that fails or is killed has made of it goes soon.
+        """
         async with self._lock:
             await self._tidied(context)
             self._claims[volume] += 1
         try:
+            await context.disk.run(lambda: _intend(_folder(context), volume, context.clock()))
             yield
         finally:
             self._claims[volume] -= 1
@@ -138,6 +142,12 @@ def _folder(context: Context) -> Path:
 def _write(folder: Path, volume: str, record: Record) -> None:
     files.make_folder(folder)
     files.write(folder / f"{volume}.json", record)
+
+
+def _intend(folder: Path, volume: str, now: float) -> None:
+    """Of no use until it is noted, and found whatever happens."""
+    if files.read(folder / f"{volume}.json", Record) is None:
+        _write(folder, volume, Record(stale=True, used_at=now))
 
 
 def _items(folder: Path) -> list[Item]:

@@ -130,3 +130,21 @@ async def test_a_claim_holds_and_so_does_a_container(context: Context, docker_cl
         assert await context.kept.tidy(context) == []
         leave.set()
     assert await context.kept.tidy(context) == [other]
+
+
+@pytest.mark.engine
+async def test_what_a_fetch_that_failed_has_made_of_a_mirror_goes(context: Context) -> None:
+    volume = things.mirror_volume(context.settings.instance, "https://git.example", secrets.token_hex(4))
+
+    async def fetch() -> None:
+        async with context.kept.claimed(context, volume.name):
+            await context.engine.make_volume(volume)
+            raise OSError("no such repository")
+
+    for _ in range(2):
+        with pytest.raises(OSError, match="no such repository"):
+            await fetch()
+        assert await there(context, volume.name) == [True]
+        later(context, 2 * GRACE_SECONDS)
+        assert await context.kept.tidy(context) == [volume.name]
+        assert await there(context, volume.name) == [False]
