@@ -17,7 +17,7 @@ pytestmark = pytest.mark.engine
 
 AGENT = "65532:65532"
 FETCH = ["python3", "-I", "-m", "sandbox.inside.fetch"]
-EXTRACT = ["python3", "-I", "-m", "sandbox.inside.extract"]
+EXTRACT = ["python3", "-I", "-m", "sandbox.inside.extract", "1000000", "100", "1000000"]
 # Stands for the egress: a git host behind the socket. It also writes down what it was asked.
 HOST = """
 import os, subprocess
@@ -97,21 +97,23 @@ def test_one_task_from_store_to_patch(helpers: Helpers, socket_volume: str, tmp_
     agent = helpers.run(["bash", "-c", script], AGENT, {"/ws": workspace})
     assert agent.code == 0, agent.words
     extractor = {"/ws": f"{workspace}:ro", "/clean": f"{clean}:ro"}
-    read = helpers.run([*EXTRACT, "1000000", "100"], "0:0", extractor, cap_add=["DAC_READ_SEARCH"])
+    read = helpers.run(EXTRACT, "0:0", extractor, cap_add=["DAC_READ_SEARCH"])
     assert read.code == 0, read.line
-    header, _, patch = read.out.partition(b"\n")
-    assert read.line["patch_length"] == len(patch)
+    header, _, rest = read.out.partition(b"\n")
+    patch, held = rest[: read.line["patch_length"]], rest[read.line["patch_length"] :]
+    assert [entry["content_length"] for entry in read.line["files"]] == [len(held)]
     assert read.line["base_commit"] == done.line["base_commit"]
     assert [entry["path"] for entry in read.line["files"]] == ["README.md"]
     given = applied("plain", patch, tmp_path)
     assert given[b"README.md"] == listing(tmp_path / "clone")[b"README.md"]
-    assert (tmp_path / "clone" / "README.md").read_bytes().endswith(b"more\n")
+    assert (tmp_path / "clone" / "README.md").read_bytes() == held
+    assert held.endswith(b"more\n")
     assert header.isascii()
     swapped = {"/ws": f"{clean}:ro", "/clean": f"{workspace}:ro"}
-    wrong = helpers.run([*EXTRACT, "1000000", "100"], "0:0", swapped, cap_add=["DAC_READ_SEARCH"])
+    wrong = helpers.run(EXTRACT, "0:0", swapped, cap_add=["DAC_READ_SEARCH"])
     assert wrong.code == 1
     assert wrong.line.keys() == {"error"}
-    assert helpers.run([*EXTRACT, "1000000", "100"], AGENT, extractor).code == 1  # without the capability: an error
+    assert helpers.run(EXTRACT, AGENT, extractor).code == 1  # without the capability: an error
 
 
 @pytest.mark.parametrize(
