@@ -11,7 +11,14 @@ import pytest
 
 from tests.ways import LOCAL, RUNNER, going
 
-BOTH_WAYS = {"test_changes", "test_going_on", "test_issue_to_diff", "test_outcomes", "test_restart"}
+BOTH_WAYS = {
+    "test_changes",
+    "test_going_on",
+    "test_issue_to_diff",
+    "test_large_results",
+    "test_outcomes",
+    "test_restart",
+}
 QUICK = {
     "test_a_private_repository_is_fetched_with_a_token_that_is_revoked",
     "test_a_task_whose_container_vanished_meanwhile_is_lost_not_failed",
