@@ -18,9 +18,13 @@ from sandbox.engines.plan import Images
 from sandbox.engines.threads import Threads
 from sandbox.kept import Kept
 from sandbox.settings import Settings
+from sandbox.slots import Slots
 from sandbox.state import SandboxState, StateDir
 from sandbox.turns import Turns
 
+# To make volumes, containers and a way out ready takes a processor about a second, most of it for the egress's start.
+# Were all who ask made ready at once, each would take as long as all together, longer than anything here is waited for.
+PREPARING_PER_CPU = 2
 DISK_THREADS = 2  # small files with fsync; a slow disk must not hold up the event loop
 TIDY_SECONDS = 2.0  # the bot ends within five seconds of SIGTERM; what is left then is found by its label
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -42,6 +46,8 @@ class Context:
     kept: Kept = field(default_factory=Kept)
     setups: Turns = field(default_factory=Turns)
     """Of those who want the same dependencies."""
+    preparing: Slots = field(default_factory=lambda: Slots(PREPARING_PER_CPU))
+    """Of preparations, until their way out is open: a fetch or a setup phase may take minutes, and waits for others."""
 
     def names(self, sandbox: str) -> Names:
         return Names(self.settings.instance, sandbox)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import secrets
 import shutil
 from pathlib import Path
 from typing import TypeVar
@@ -29,14 +30,19 @@ def write(path: Path, value: BaseModel) -> None:
 
 
 def write_bytes(path: Path, *parts: bytes) -> None:
-    """One after the other; fsync, rename, fsync of the folder, which must be there."""
-    beside = path.with_name(f".{path.name}.new")
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
-    with os.fdopen(descriptor, "wb") as target:
-        target.writelines(parts)
-        target.flush()
-        os.fsync(target.fileno())
-    os.replace(beside, path)
+    """One after the other; fsync, rename, fsync of the folder, which must be there. Of several at once the last counts:
+    each writes a file of its own first."""
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
+    try:
+        with os.fdopen(descriptor, "wb") as target:
+            target.writelines(parts)
+            target.flush()
+            os.fsync(target.fileno())
+        os.replace(beside, path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
     sync_folder(path.parent)
 
 

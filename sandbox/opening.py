@@ -7,7 +7,7 @@ from importlib import resources
 
 from sandbox.agents import Agent
 from sandbox.clear import sweep_helpers
-from sandbox.context import DISK_THREADS, Context
+from sandbox.context import DISK_THREADS, PREPARING_PER_CPU, Context
 from sandbox.engine import Engine, Host, Refused
 from sandbox.engines.docker import DockerEngine
 from sandbox.engines.hardening import Ground
@@ -17,6 +17,7 @@ from sandbox.engines.threads import Threads
 from sandbox.gateways import check
 from sandbox.helpers import HelperFailed, store
 from sandbox.settings import Settings
+from sandbox.slots import Slots
 from sandbox.state import StateDir
 
 DEFAULT_RUNTIME = "runc"
@@ -43,6 +44,7 @@ async def open_context(
             states=StateDir(settings.state_dir),
             disk=Threads("gofer-state", DISK_THREADS),
             clock=clock,
+            preparing=Slots(PREPARING_PER_CPU * ground.cpus),
         )
         await engine.make_network(network(settings.instance), labels(settings.instance, "", "network"))
         await sweep_helpers(context)

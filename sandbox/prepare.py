@@ -23,6 +23,7 @@ from sandbox.helpers import HelperFailed
 from sandbox.inputs import fill, for_agent, for_fetch, for_instructions
 from sandbox.job import Job, Limits, Reason, Secrets, Setup, Source
 from sandbox.link import EgressFailed, Link
+from sandbox.slots import Slot
 from sandbox.source import identity, repository
 from sandbox.state import Workspace
 from sandbox.task import Task, placed, task_of
@@ -42,13 +43,14 @@ async def whole(context: Context, job: Job, given: Secrets) -> Workspace:
     made = await placed(context, made, filling.repository)
     setup = setups.wanted(context, job, filling.repository)
     with told():
-        await _volumes(context, job.name, setup)
         async with AsyncExitStack() as stack:
+            slot = await stack.enter_async_context(context.preparing.one())
+            await _volumes(context, job.name, setup)
             await stack.enter_async_context(_mirror(filling))
             files = _for_fetch(filling) | ({} if setup else for_agent(job, made.agent, made.run))
             way = Way(job, repository=filling.repository, secrets=given, setup=setup is not None)
             async with asyncio.TaskGroup() as group:
-                opened = group.create_task(open_way(context, job.name, way, stack), name="way out")
+                opened = group.create_task(_open(context, job.name, way, stack, slot), name="way out")
                 filled = group.create_task(_filled(filling, files, None if setup else made), name="fetch")
             await end_fetch(opened.result())
             if setup is not None:
@@ -67,12 +69,13 @@ async def fetched(context: Context, name: str, source: Source, given: Secrets, l
     # Stands for no task: limits and name are what the way out asks a job for.
     job = Job(name=name, agent=context.settings.default_agent, prompt="fetch", source=source, limits=limits)
     with told():
-        await _volumes(context, name)
         async with AsyncExitStack() as stack:
+            slot = await stack.enter_async_context(context.preparing.one())
+            await _volumes(context, name)
             await stack.enter_async_context(_mirror(filling))
             way = Way(job, repository=filling.repository, with_model=False, secrets=given)
             async with asyncio.TaskGroup() as group:
-                group.create_task(open_way(context, name, way, stack), name="way out")
+                group.create_task(_open(context, name, way, stack, slot), name="way out")
                 filled = group.create_task(_filled(filling, _for_fetch(filling)))
     return filled.result()
 
@@ -89,11 +92,12 @@ async def task(context: Context, job: Job) -> None:
     made = await placed(context, made, of)
     setup = setups.wanted(context, job, of)
     with told():
-        await _volumes(context, job.name, setup)
         async with AsyncExitStack() as stack:
+            slot = await stack.enter_async_context(context.preparing.one())
+            await _volumes(context, job.name, setup)
             async with asyncio.TaskGroup() as group:
                 way = Way(job, setup=setup is not None)
-                opened = group.create_task(open_way(context, job.name, way, stack), name="way out")
+                opened = group.create_task(_open(context, job.name, way, stack, slot), name="way out")
                 if setup is None:
                     group.create_task(fill(context, job.name, for_agent(job, made.agent, made.run)), name="inputs")
                     group.create_task(tasks.create(context, made, mirror), name="agent")
@@ -102,6 +106,13 @@ async def task(context: Context, job: Job) -> None:
                 await _after_setup(context, made, setup, of or "", mirror, opened.result())
             if workspace is not None:
                 await _give(context, made, workspace)
+
+
+async def _open(context: Context, name: str, way: Way, stack: AsyncExitStack, slot: Slot) -> Link:
+    """The heavy part is over when the egress listens: the next preparation may begin."""
+    link = await open_way(context, name, way, stack)
+    slot.leave()
+    return link
 
 
 async def _give(context: Context, made: Task, workspace: Workspace) -> None:
