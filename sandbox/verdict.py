@@ -197,7 +197,8 @@ def over(breach: Breach) -> tuple[Reason, str]:
         case "tokens":
             words = f"{limit:,.0f} tokens"
         case "cost_usd":
-            words = f"{limit:,.2f} USD, estimated from a table of prices"
+            amount = f"{limit:,.2f}" if limit >= 0.01 else f"{limit:f}".rstrip("0")
+            words = f"{amount} USD, estimated from a table of prices"
         case _:
             words = f"{limit:,.0f} bytes over the network"
     return Reason.BUDGET, f"The agent was stopped at its limit of {words}."

@@ -176,6 +176,7 @@ def test_no_reason_is_forgotten() -> None:
         ("model_requests", 1000, Reason.BUDGET, "at its limit of 1,000 questions to the model."),
         ("tokens", 50_000_000, Reason.BUDGET, "at its limit of 50,000,000 tokens."),
         ("cost_usd", 0.5, Reason.BUDGET, "at its limit of 0.50 USD, estimated from a table of prices."),
+        ("cost_usd", 0.0001, Reason.BUDGET, "at its limit of 0.0001 USD, estimated from a table of prices."),
         ("egress_bytes", 2**32, Reason.BUDGET, "at its limit of 4,294,967,296 bytes over the network."),
         ("same_request", 12, Reason.LOOP, "again after it had been answered 12 times."),
     ],
