@@ -12,7 +12,7 @@ from bot.github import GitHubRefused, GitHubUnavailable
 from bot.permissions import Decision, Facts, Refusal, decide, role_of
 from bot.repo_config import ConfigMistake
 from bot.repo_rules import may_ask
-from bot.steps import talk
+from bot.steps import checks, talk
 from bot.steps.answering import NO, PUZZLED, answer
 from bot.steps.asks import run
 from bot.steps.repo import rules_of
@@ -93,4 +93,5 @@ async def refuse(world: World, task: Task, decision: Decision) -> Task:
         await talk.react(world, task, NO)
     if decision.reason is not None:
         await talk.edit(world, task, refused(decision.reason))
+        await checks.drop(world, task, refused(decision.reason))
     return await world.store.finish(task, "refused")

@@ -11,6 +11,7 @@ from bot.conversation_words import ignored, left_out
 from bot.github import GitHubUnavailable
 from bot.pull_comment import opened
 from bot.result_comment import bare
+from bot.steps import checks
 from bot.steps.publish import Brought, bring
 from bot.steps.replies import answer_threads
 from bot.steps.world import World, where_of
@@ -51,16 +52,21 @@ async def _post(world: World, task: Task) -> tuple[Task, bool]:
     if outcome is not None and not jobs.never_ran(outcome):
         brought = await bring(world, task, outcome)
         task = await answer_threads(world, brought.task, outcome, brought)
-    done = await _say(world, task, safely(body_of, task, outcome, brought))
+    body = safely(body_of, task, outcome, brought)
+    done = await _say(world, task, body)
     if isinstance(done, publish.Undeliverable) and done.for_what_it_says:
         _log.warning("task %s: the result is said without the agent's words: %s", task.task_id, done.words)
         done = await _say(world, task, safely(bare_of, task, outcome, brought))
+    posted = isinstance(done, publish.Delivered)
+    task, shown = await checks.end(
+        world, task, task.ending or "failed", outcome, body, brought.published, posted=posted
+    )
     match done:
         case publish.Delivered(comment_id):
             return await world.store.set_result_comment(task, comment_id), True
         case publish.Undeliverable(words):
             _log.warning("task %s: the result cannot be posted: %s", task.task_id, words)
-            return task, brought.published is not None
+            return task, shown or brought.published is not None
 
 
 async def _say(world: World, task: Task, body: str) -> publish.Delivered | publish.Undeliverable:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from bot import jobs
 from bot.github import GitHubUnavailable
+from bot.steps import checks
 from bot.steps.admit import admit
 from bot.steps.deliver import deliver
 from bot.steps.prepare import begin, prepare
@@ -108,6 +109,7 @@ async def _put_off(world: World, task: Task, seconds: float) -> None:
 async def _give_up(world: World, task: Task) -> None:
     """Nobody can be told anything. No agent has run: a status comment comes first."""
     if fresh := await _still_ours(world, task):
+        await checks.drop(world, fresh, "What was to be said here could not be said.")
         await world.store.finish(fresh, "undeliverable")
 
 

@@ -6,7 +6,7 @@ from bot import jobs, repo_config
 from bot.comments import fetching
 from bot.github import GitHubRefused, GitHubUnavailable
 from bot.repo_config import ConfigMistake
-from bot.steps import talk
+from bot.steps import checks, talk
 from bot.steps.admit import permission, refuse
 from bot.steps.brief import brief
 from bot.steps.intervals import past
@@ -47,6 +47,7 @@ async def prepare(world: World, task: Task) -> Task:
         return await _failed(world, task, Reason.LOST, f"{repo_config.PATH} has a mistake: {error}")
     except GitHubRefused as error:
         return await _failed(world, task, Reason.FETCH_FAILED, f"The thread could not be read ({error}).")
+    task = await checks.begin(world, task)
     await _started(world, task)
     try:
         token = await world.github.fetch_token(where)

@@ -7,6 +7,7 @@ import logging
 from bot.comments import marked, marker
 from bot.github import GitHubRefused, GitHubUnavailable
 from bot.github_installations import to_write
+from bot.steps import checks
 from bot.steps.world import World, where_of
 from bot.store import Task
 
@@ -42,10 +43,19 @@ async def post(world: World, task: Task, body: str, kind: str) -> int:
 async def show(world: World, task: Task, body: str) -> Task:
     """Put ``body`` into the status comment, which is made if need be; its id is on the row when this returns.
 
-    One that somebody has deleted stays deleted: the result will be a comment of its own.
+    One that somebody has deleted stays deleted: the result will be a comment of its own. On a pull request that takes
+    no comments, a check run stands in for it.
     """
+    if checks.stands_in(task):
+        return await checks.instead(world, task, body) or task
     if task.status_comment_id is None:
-        return await world.store.set_status_comment(task, await post(world, task, body, STATUS))
+        try:
+            comment_id = await post(world, task, body, STATUS)
+        except Unwelcome:
+            if (shown := await checks.instead(world, task, body)) is not None:
+                return shown
+            raise
+        return await world.store.set_status_comment(task, comment_id)
     await edit(world, task, body)
     return task
 

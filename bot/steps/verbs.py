@@ -38,6 +38,8 @@ async def cancel(world: World, task: Task, rules: Rules) -> Task | None:
     """Whoever may start may stop. What runs is shown as far as it got, in its own comment."""
     stopped = [one for one in await unfinished(world, task) if await world.store.request_cancel(one.task_id)]
     world.wake()
+    if task.request.trigger == "check":  # its own check is where it was pressed, and says what became of it
+        return await world.store.finish(task, "helped")
     if not stopped:
         return await answer(world, task, said.cancelling(0), "helped", "")
     if task.request.comment_id is None:
@@ -50,9 +52,9 @@ async def retry(world: World, task: Task, rules: Rules) -> Task | None:
     """The last task again, with other options where some are given; where only posting failed, only posting."""
     request = task.request
     earlier = [one for one in await world.store.of_thread(request.repository.id, request.thread) if _counts(one, task)]
-    if not earlier:
+    last = earlier[0] if earlier else await _opened_by(world, task)
+    if last is None:
         return await answer(world, task, said.nothing_to_repeat(), "helped", "")
-    last = earlier[0]
     if last.state is not TaskState.DONE:
         return await answer(world, task, said.already(url_of(world, last), last.task_id), "refused", "")
     outcome = await world.store.outcome(last.task_id)
@@ -63,6 +65,12 @@ async def retry(world: World, task: Task, rules: Rules) -> Task | None:
     again = asked.model_copy(update={"options": asked.options.model_copy(update=given)})
     work = Work(asked=again, source_task=last.task_id)
     return await run(world, await world.store.set_work(task, work), rules)
+
+
+async def _opened_by(world: World, task: Task) -> Task | None:
+    """The task that has opened this pull request of ours, from another thread."""
+    ours = await world.store.pull(task.request.repository.id, task.request.thread)
+    return await world.store.task(ours.task_id) if ours is not None else None
 
 
 def _counts(one: Task, task: Task) -> bool:
