@@ -10,17 +10,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import aiohttp
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
+from bot.demo import github_git_objects
 from bot.demo.github import Comment, Issue, LocalGitHub, Repository
 from bot.github import GitHub, RetryLimits, open_session
 from bot.permissions import Served
 from bot.runner import Runner
 from bot.steps.world import Rules
 from bot.store import Caps, Store, Task
-from bot.tasks import Actor, Command, Request, Verb
+from bot.tasks import Actor, Change, Command, Request, Verb
 from bot.tasks import Repository as RepositoryFacts
+from bot.webhook import SERVER_OPTIONS, make_webhook
+from sandbox import ChangedFile, Job, Outcome
 from tests.bot.eventually import eventually
 from tests.bot.fake_sandbox import FakeSandbox
+from tests.bot.results import changed
 
 # Rounds of step and idle until a fact must be there.
 ROUNDS = 60
@@ -53,6 +59,7 @@ class Stage:
     caps: Caps = field(default_factory=lambda: Caps(running=2, per_repository=2))
     clock: HandClock = field(default_factory=HandClock)
     sandbox: FakeSandbox = field(default_factory=FakeSandbox)
+    door: TestServer | None = None
     worker: str = "gofer"
     served: str = "octo"
     reconcile_seconds: float = math.inf
@@ -98,6 +105,70 @@ class Stage:
         await self.close()
         await self.open()
 
+    async def hear(self) -> None:
+        """From now on the local GitHub's webhooks reach the store, through the real door and the real triggers."""
+
+        async def add(request: Request) -> bool:
+            return await self.store.add(request)
+
+        async def apply(change: Change) -> int:
+            return await self.store.apply(change)
+
+        app = web.Application()
+        receive = make_webhook(
+            self.local.webhook_secret,
+            add,
+            lambda: None,
+            Served.parse(self.served),
+            str(self.local.app.id),
+            store_apply=apply,
+        )
+        app.router.add_post("/webhook", receive)
+        self.door = TestServer(app)
+        await self.door.start_server(**SERVER_OPTIONS)
+        await self.local.connect_webhook(str(self.door.make_url("/webhook")))
+
+    async def say(self, body: str, *, user: str = "alice", issue: Issue | None = None) -> Comment:
+        """Somebody comments, word for word, and the bot hears of it."""
+        return await self.local.comment(self.repository, issue or self.issue, user, body)
+
+    async def last(self) -> Task:
+        """The task that was asked for last."""
+        return (await self.tasks())[-1]
+
+    def said_on(self, issue: Issue) -> list[str]:
+        return [comment.body for comment in self.local.bot_comments(issue)]
+
+    def agent(self, *files: ChangedFile, reply: str = "I did it.") -> None:
+        """From now on agents end at once, and have written ``files`` (README.md unless given) on their checkout."""
+
+        def does(job: Job) -> Outcome:
+            source = job.source
+            assert source is not None
+            branch = (source.ref or self.repository.default_branch).removeprefix("refs/heads/")
+            found = changed(source.commit or self.local.head(self.repository, branch) or "", reply=reply)
+            if not files or found.changes is None:
+                return found
+            return found.model_copy(update={"changes": found.changes.model_copy(update={"files": files})})
+
+        self.sandbox.does = does
+
+    @property
+    def jobs(self) -> list[Job]:
+        """What sandboxes were made for, in order."""
+        return self.sandbox.jobs
+
+    def pulls(self) -> list[Issue]:
+        """Pull requests that the bot has opened, in order."""
+        return [one for one in self.repository.issues.values() if one.pull is not None and one.pull.by_app]
+
+    def file(self, branch: str, path: str = "README.md") -> bytes | None:
+        """What a branch holds."""
+        return github_git_objects.file_at(self.repository.git_dir, f"refs/heads/{branch}", path)
+
+    def head(self, branch: str = "main") -> str:
+        return self.local.head(self.repository, branch) or ""
+
     async def ask(
         self,
         prompt: str = "fix it",
@@ -130,7 +201,7 @@ class Stage:
             comment_id=comment.id,
             sender=Actor(id=author.id, login=author.login, type=user_type),
             command=Command(verb=verb, prompt=prompt if verb is Verb.RUN else ""),
-            created_at=comment.created_at,
+            created_at=comment.created_at.replace(microsecond=0),  # as GitHub writes it
         )
         assert await self.store.add(request)
         return comment
@@ -187,5 +258,7 @@ async def a_stage(folder: Path, *, caps: Caps | None = None) -> AsyncIterator[St
         yield stage
     finally:
         await stage.close()
+        if stage.door is not None:
+            await stage.door.close()
         await session.close()
         await local.stop()

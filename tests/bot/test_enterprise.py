@@ -15,26 +15,12 @@ import pytest
 
 from bot.app import Server, serving
 from bot.demo.github import LocalGitHub
-from sandbox import ChangedFile, Changes, Outcome, Reason, State
 from tests.bot.eventually import eventually
 from tests.bot.fake_sandbox import FakeSandbox
+from tests.bot.results import changed
 from tests.bot.served import config_for, opener_of
 from tests.github_world import local_github
 from tests.sandbox.api.certificates import Paths, certificate
-
-PATCH = b"diff --git a/README.md b/README.md\n--- a/README.md\n+++ b/README.md\n@@ -1 +1 @@\n-# Hello\n+# Hello!\n"
-
-
-def changed(base: str, text: bytes, reply: str = "I did it.") -> Outcome:
-    """An agent that wrote ``README.md`` anew."""
-    file = ChangedFile(
-        path="README.md", status="modified", old_mode="100644", new_mode="100644", added=1, removed=1,
-        raw_path=b"README.md", content=text,
-    )  # fmt: skip
-    changes = Changes(base_commit=base, patch=PATCH, files=(file,))
-    return Outcome(
-        state=State.SUCCEEDED, reason=Reason.OK, reply=reply, exit_code=0, changes=changes, duration_seconds=1.0
-    )
 
 
 @asynccontextmanager
