@@ -66,3 +66,13 @@ class Conversation:
             variables: dict[str, Any] = {"id": node, "reason": documents.OUTDATED}
             async with self._installations.writing(where):
                 await ask(self._installations, where, documents.MINIMISE, variables, permissions)
+
+    async def outdate(self, where: RepositoryRef, comment_id: int, permissions: Permissions) -> None:
+        """Hide one comment of a conversation, if GitHub says that it is ours. Fine where it is gone."""
+        call = Call("GET", urls.comment(where, comment_id))
+        found = await quietly(self._installations.call(where, call, permissions), None)
+        if found is None or not is_ours(found, self._app_id):
+            return
+        with expecting("a comment"):
+            node = str(found["node_id"])
+        await self.minimise(where, [node], permissions)

@@ -10,6 +10,7 @@ from bot.steps import checks, talk
 from bot.steps.admit import permission, refuse
 from bot.steps.brief import brief
 from bot.steps.intervals import past
+from bot.steps.tidy import tidy
 from bot.steps.world import World, where_of
 from bot.store import Task
 from bot.tasks import TaskState
@@ -47,7 +48,7 @@ async def prepare(world: World, task: Task) -> Task:
         return await _failed(world, task, Reason.LOST, f"{repo_config.PATH} has a mistake: {error}")
     except GitHubRefused as error:
         return await _failed(world, task, Reason.FETCH_FAILED, f"The thread could not be read ({error}).")
-    task = await checks.begin(world, task)
+    task = await tidy(world, await checks.begin(world, task))
     await _started(world, task)
     try:
         token = await world.github.fetch_token(where)

@@ -59,3 +59,12 @@ async def test_comments_are_hidden_as_out_of_date(github_client: GitHub, ready: 
     await github_client.conversation.minimise(ready.place.where, ids, TO_WRITE_ISSUES)
     assert comment.minimised == "OUTDATED"
     assert sent(ready.server, "graphql") == 1
+
+
+async def test_only_our_own_is_hidden_by_its_number(github_client: GitHub, ready: Talk) -> None:
+    where, issue = ready.place.where, ready.place.issue
+    theirs = await ready.server.comment(ready.place.repository, issue, "alice", "old")
+    ours = await github_client.create_comment(where, issue.number, "x <!-- m -->", "<!-- m -->")
+    for comment_id in (theirs.id, ours, 4):
+        await github_client.conversation.outdate(where, comment_id, TO_WRITE_ISSUES)
+    assert [comment.minimised for comment in issue.comments] == ["", "OUTDATED"]
