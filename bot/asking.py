@@ -36,6 +36,19 @@ def effective(request: Request, rules: Rules, ours: Pull | None) -> Command | Si
     return command.model_copy(update={"prompt": REVIEW_PROMPT})
 
 
+def by_review(request: Request) -> bool:
+    """Whether it is a review that asks for changes, and no command."""
+    return request.trigger == "review" and request.command.verb is Verb.RUN and not request.command.prompt
+
+
+def about(request: Request, origin: Request | None) -> Request:
+    """The request with the place and the review of the one that it repeats, if it repeats one."""
+    if origin is None:
+        return request
+    kept = {"trigger": origin.trigger, "anchor": origin.anchor, "review_id": origin.review_id}
+    return request.model_copy(update=kept)
+
+
 def same_ask(one: Command | None, other: Command) -> bool:
     """Whether two commands ask for the same work, however the words are spaced."""
     if one is None or (one.verb, one.options) != (other.verb, other.options):

@@ -73,6 +73,14 @@ def not_allowed(words: str) -> str:
     return f"😕 **Not done.** {words}"
 
 
+BASE_OF_PULL = "A pull request has its own base: leave `--base` out here."
+
+
+def no_branch(name: str) -> str:
+    """``--base`` names what is not there."""
+    return f"There is no branch {inert.inline(Untrusted(name), PROMPT_ROOM)} to base it on."
+
+
 def config_mistake(path: str, words: str) -> str:
     """The repository's own file has a mistake; until it is mended nothing runs."""
     quoted = inert.quote(Untrusted(words), MISTAKE_ROOM).text
@@ -89,6 +97,36 @@ def rounds_over(rounds: int) -> str:
         f"✋ **I stop here.** I have answered reviews of this pull request {times}, which is as often as I may. A "
         "person can go on from here, or ask by a command."
     )
+
+
+def already_there(number: int) -> str:
+    """``pr`` was written, and the last result is in an open pull request."""
+    return f"♻️ **Not opened twice.** The last result is in #{number}, which is open."
+
+
+def permission_lost(login: str, word: str) -> str:
+    """Between the command and the result the asker's right to push was taken away."""
+    who = inert.inline(Untrusted(login), PROMPT_ROOM)
+    return (
+        f"⚠️ **Nothing was pushed.** {who}, who asked for it, may not ask for work here any more. The result is kept: "
+        f"somebody who may can write `{word} retry`."
+    )
+
+
+MADE_PUBLIC = (
+    "The repository was made public meanwhile. What was asked for among a few is not shown to everybody: the agent's "
+    "words and the diff are kept, and not posted."
+)
+
+
+def went_on_from(task_id: str) -> str:
+    """The earlier result that the agent has gone on from."""
+    return f"It goes on from the result of task `{task_id}`."
+
+
+def began_without(task_id: str) -> str:
+    """The earlier result does not fit the repository as it is now."""
+    return f"⚠️ The result of task `{task_id}` does not fit the repository any more, so the agent began without it."
 
 
 def left_out(lines: Sequence[str]) -> str:

@@ -31,13 +31,21 @@ def job_for(
     model: str | None = None,
     agent: str | None = None,
     setup: Setup | None = None,
+    destinations: tuple[str, ...] | None = None,
 ) -> Job:
     """What the sandbox is asked to do.
 
-    Without ``agent`` it stays open which one works: a runner elsewhere takes its own default.
+    Without ``agent`` it stays open which one works: a runner elsewhere takes its own default. ``destinations`` None:
+    all that the operator allows.
     """
     chosen = {} if agent is None else {"agent": agent}
-    fields = {"name": sandbox_name(task_id), "model": model, "prompt": prompt, "setup": setup}
+    fields = {
+        "name": sandbox_name(task_id),
+        "model": model,
+        "prompt": prompt,
+        "setup": setup,
+        "destinations": destinations,
+    }
     return Job.model_validate({**fields, **chosen, "source": source, "limits": limits})
 
 

@@ -70,10 +70,12 @@ def result(task_id: str, outcome: Outcome, kind: str = "result", *, note: str = 
     return marked("\n\n".join(parts), task_id, kind)
 
 
-def bare(task_id: str, outcome: Outcome, kind: str = "result") -> str:
-    """The same without a word that is not ours: for where the whole one is not taken."""
+NOT_TAKEN = "GitHub did not take the whole comment: the agent's words and the diff are not shown here."
+
+
+def bare(task_id: str, outcome: Outcome, kind: str = "result", *, note: str = NOT_TAKEN) -> str:
+    """The same without a word that is not ours: for where the whole one is not taken, or must not be shown."""
     said = verdict(outcome)
-    note = "GitHub did not take the whole comment: the agent's words and the diff are not shown here."
     kept = [_whole(task_id)] if outcome.changes and outcome.changes.patch else []
     return marked("\n\n".join([said.headline, note, *kept, figures(outcome), _ending(task_id, said)]), task_id, kind)
 

@@ -150,6 +150,8 @@ class Request(Frozen):
     head_sha: str | None = None
     """Of a pull request, as the event had it; None where the event does not say (a comment in the conversation)."""
     check_run_id: int | None = None
+    title: str = ""
+    """Of the thread, as the event had it: GitHub does not say when one was changed. Empty where the event has none."""
     ignored: tuple[str, ...] = ()
     """Further commands of the same text, which are not carried out: the first line of each, untrusted."""
     mistake: Mistake | None = None

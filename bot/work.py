@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.repo_rules import Choice
-from bot.tasks import Command, Frozen
+from bot.tasks import Command, Frozen, Request
 from bot.threads import Head
 
 
@@ -24,6 +24,14 @@ class Work(Frozen):
     """Of the pull request that is worked on, at the commit that is pinned."""
     thread_title: str = ""
     """As it was then: a pull request's title is made of it."""
+    origin: Request | None = None
+    """Of what is repeated: the request that began it. Its place, its review and its kind count again."""
+    onto: str | None = None
+    """The task whose stored patch is laid into the fresh checkout."""
+    onto_unfit: bool = False
+    """That patch did not fit any more, so the agent has begun without it."""
+    refused: bool = False
+    """The result was to go into the repository, and GitHub or a lost permission kept it out: ``retry`` tries again."""
     source_task: str | None = None
     """The task whose stored result this one goes on from, posts or turns into a pull request."""
     commit: str | None = None

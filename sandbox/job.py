@@ -91,6 +91,11 @@ class Limits(Frozen):
         return self.model_copy(update=given)
 
 
+DestinationName = Annotated[str, StringConstraints(min_length=1, max_length=500)]
+# An operator's list is a page at most.
+MAX_DESTINATIONS = 200
+
+
 class Setup(Frozen):
     """Commands that make a repository's dependencies ready before the agent starts, each a line for ``bash -e``."""
 
@@ -121,6 +126,9 @@ class Job(Frozen):
     limits: Limits = Limits()
     setup: Setup | None = None
     """Instead of the operator's own for this repository."""
+    destinations: tuple[DestinationName, ...] | None = Field(default=None, max_length=MAX_DESTINATIONS)
+    """Of what the operator allows, these alone, as his list writes them: presets and ``HOST[:PORT]``. None: all of it.
+    What he does not allow is not allowed by being named."""
     attachments: tuple[Attachment, ...] = Field(default=(), max_length=MAX_ATTACHMENTS)
     """Their content is untrusted. ``prompt`` has to name them: nothing else tells the agent that they are there."""
 

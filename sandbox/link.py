@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from sandbox import Unreachable
+from sandbox import Unreachable, presets
 from sandbox.agents import AGENTS
 from sandbox.background import spawn
 from sandbox.engine import STDOUT, Engine, Stream
@@ -151,11 +151,12 @@ def _model(gateway: Gateway) -> dict[str, Any]:
 def _general(settings: Settings, job: Job, *, setup: bool) -> dict[str, Any]:
     """``seconds``: all that may pass while the certificate made at the egress's start is needed."""
     limits = job.limits
+    allowed = settings.allowed if job.destinations is None else presets.among(job.destinations, settings.allowed)
     asked = job.setup.seconds if job.setup is not None else 0
     longest = max([asked, *(entry.seconds for entry in settings.setups.values())])
     return {
         "allowed": [
-            place.model_dump(include={"host", "port", "private", "ca_pem", "grammar"}) for place in settings.allowed
+            place.model_dump(include={"host", "port", "private", "ca_pem", "grammar"}) for place in allowed
         ],
         "setup": setup,
         "seconds": limits.fetch_seconds + longest + limits.wall_seconds,

@@ -55,6 +55,21 @@ def parse(words: str, *, private: Iterable[str] = (), ca_pem: str = "") -> tuple
     return tuple(found.values())
 
 
+def among(names: Iterable[str], allowed: Iterable[Destination]) -> tuple[Destination, ...]:
+    """Those of ``allowed`` that one of ``names`` means, each as the operator has it. A name that means none of them, or
+    nothing at all, adds nothing."""
+    wanted: set[tuple[str, int]] = set()
+    for name in names:
+        if name in _LABELS:
+            wanted |= {(one.host, one.port) for one in preset(name)}
+            continue
+        try:
+            wanted.add(_split(name))
+        except ValueError:
+            continue
+    return tuple(place for place in allowed if (place.host, place.port) in wanted)
+
+
 def _entry(entry: str, private: bool, ca_pem: str) -> tuple[Destination, ...]:
     if entry in _LABELS and not private:
         return preset(entry)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bot.conversation_words import ignored
 from bot.steps import talk
 from bot.steps.world import World
 from bot.store import Task
@@ -18,5 +19,6 @@ async def answer(world: World, task: Task, words: str, ending: Ending, reaction:
     """One comment, and done."""
     if reaction:
         world.later(talk.react(world, task, reaction), "reaction")
-    comment_id = await talk.post(world, task, words, talk.HELP)
+    rest = ignored(task.request.ignored)
+    comment_id = await talk.post(world, task, f"{words}\n\n{rest}" if rest else words, talk.HELP)
     return await world.store.finish(await world.store.set_result_comment(task, comment_id), ending)

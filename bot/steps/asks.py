@@ -2,43 +2,85 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 from bot import conversation_words as said
-from bot.asking import Silence, effective
+from bot.asking import Silence, about, by_review, effective
 from bot.comments import fetching, queued
-from bot.repo_rules import NotAllowed, Rules, chosen
+from bot.github import GitHubRefused
+from bot.repo_rules import Choice, NotAllowed, Rules, chosen
 from bot.steps import talk
 from bot.steps.answering import EYES, PUZZLED, answer
 from bot.steps.limits import over
-from bot.steps.thread_tasks import live_twin, url_of
-from bot.steps.world import World
+from bot.steps.thread_tasks import live_twin, rounds_before, url_of
+from bot.steps.world import World, where_of
 from bot.store import Task
+from bot.tasks import Command, Request
+from bot.threads import Head
 
 _log = logging.getLogger(__name__)
 
 
 async def run(world: World, task: Task, rules: Rules) -> Task | None:
-    """A prompt: what it comes down to, and whether it may begin now."""
+    """One at a time on a thread: whoever asks for the same at the same moment sees the other one."""
+    request = task.request
+    lock = world.asking.setdefault((request.repository.id, request.thread), asyncio.Lock())
+    async with lock:
+        return await _run(world, task, rules)
+
+
+async def _run(world: World, task: Task, rules: Rules) -> Task | None:
     request = task.request
     ours = await world.store.pull(request.repository.id, request.thread) if request.is_pull_request else None
     command = task.work.asked or effective(request, rules, ours)
     if isinstance(command, Silence):
         _log.info("task %s: %s", task.task_id, command)
         return await world.store.finish(task, "refused")
-    by_review = request.trigger == "review" and not request.command.prompt
-    if by_review and ours is not None and ours.rounds >= rules.rounds:
-        return await answer(world, task, said.rounds_over(ours.rounds), "refused", "")
+    if by_review(request) and (rounds := await rounds_before(world, task)) >= rules.rounds:
+        return await answer(world, task, said.rounds_over(rounds), "refused", "")
     try:
-        choice = task.work.choice or chosen(rules, command, request.trigger)
+        choice = task.work.choice or chosen(rules, command, about(request, task.work.origin).trigger)
+        head = await _head(world, task)
+        await _base_is_there(world, task, choice, head)
     except NotAllowed as error:
         return await answer(world, task, said.not_allowed(str(error)), "refused", PUZZLED)
-    if (busy := await live_twin(world, task, command)) is not None:
-        return await answer(world, task, said.already(url_of(world, busy), busy.task_id), "refused", "")
-    if (words := await over(world, task)) is not None:
+    if (words := await _not_now(world, task, command)) is not None:
         return await answer(world, task, words, "refused", "")
-    task = await world.store.set_work(task, task.work.model_copy(update={"asked": command, "choice": choice}))
-    return await enqueue(world, task)
+    work = task.work.model_copy(update={"asked": command, "choice": choice, "head": head})
+    return await enqueue(world, await world.store.set_work(task, work))
+
+
+async def _not_now(world: World, task: Task, command: Command) -> str | None:
+    """Why it does not begin although it may, in words."""
+    if (busy := await live_twin(world, task, command)) is not None:
+        return said.already(url_of(world, busy), busy.task_id)
+    return await over(world, task)
+
+
+async def _head(world: World, task: Task) -> Head | None:
+    """A pull request's head is pinned now: what is pushed from here on is never worked on unasked."""
+    request: Request = task.request
+    if not request.is_pull_request or task.work.head is not None:
+        return task.work.head
+    try:
+        head = (await world.github.threads.pull(where_of(task), request.thread)).head
+    except GitHubRefused as error:
+        _log.info("task %s: the pull request cannot be read: %s", task.task_id, error)
+        return None
+    return head if request.head_sha is None else head.model_copy(update={"sha": request.head_sha})
+
+
+async def _base_is_there(world: World, task: Task, choice: Choice, head: Head | None) -> None:
+    """Raises ``NotAllowed`` for a branch that nothing can be based on."""
+    if choice.base is None:
+        return
+    if head is not None:
+        if choice.base != head.base_ref:
+            raise NotAllowed(said.BASE_OF_PULL)
+        return
+    if await world.github.publishing.branch_head(where_of(task), choice.base) is None:
+        raise NotAllowed(said.no_branch(choice.base))
 
 
 async def enqueue(world: World, task: Task) -> Task | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from bot import jobs, publish
 from bot.comments import could_not_begin, failed_to_prepare, marked, marker, result, unreadable
-from bot.conversation_words import ignored, left_out
+from bot.conversation_words import began_without, ignored, left_out, went_on_from
 from bot.github import GitHubUnavailable
 from bot.pull_comment import opened
 from bot.result_comment import bare
@@ -17,6 +17,7 @@ from bot.steps.replies import answer_threads
 from bot.steps.world import World, where_of
 from bot.store import Task
 from bot.tasks import Ending
+from bot.work import Work
 from sandbox import Outcome, Reason, Unreachable, handle_for
 
 _log = logging.getLogger(__name__)
@@ -58,8 +59,9 @@ async def _post(world: World, task: Task) -> tuple[Task, bool]:
         _log.warning("task %s: the result is said without the agent's words: %s", task.task_id, done.words)
         done = await _say(world, task, safely(bare_of, task, outcome, brought))
     posted = isinstance(done, publish.Delivered)
+    seen = outcome.model_copy(update={"reply": ""}) if outcome is not None and brought.hidden else outcome
     task, shown = await checks.end(
-        world, task, task.ending or "failed", outcome, body, brought.published, posted=posted
+        world, task, task.ending or "failed", seen, body, brought.published, posted=posted
     )
     match done:
         case publish.Delivered(comment_id):
@@ -104,16 +106,28 @@ def body_of(task: Task, outcome: Outcome | None, brought: Brought) -> str:
         if outcome.reason is Reason.LOST:
             return marked(could_not_begin(outcome.error), task_id, RESULT)
         return marked(failed_to_prepare(outcome.reason, outcome.error), task_id, RESULT)
+    if brought.hidden:
+        return bare(task_id, outcome, RESULT, note=brought.note)
     details = [text for text in (left_out(task.work.left_out), ignored(task.request.ignored)) if text]
+    note = "\n\n".join(text for text in (brought.note, _onto(task.work)) if text)
     if brought.published is not None:
-        return opened(task_id, outcome, brought.published, RESULT, note=brought.note, details=details)
-    return result(task_id, outcome, RESULT, note=brought.note, details=details)
+        return opened(task_id, outcome, brought.published, RESULT, note=note, details=details)
+    return result(task_id, outcome, RESULT, note=note, details=details)
+
+
+def _onto(work: Work) -> str:
+    """What became of the earlier result of the thread."""
+    if work.onto is None:
+        return ""
+    return began_without(work.onto) if work.onto_unfit else went_on_from(work.onto)
 
 
 def bare_of(task: Task, outcome: Outcome | None, brought: Brought) -> str:
     """The same comment without a word that is not ours. Pure."""
     if outcome is None or jobs.never_ran(outcome):
         return body_of(task, outcome and outcome.model_copy(update={"error": ""}), brought)
+    if brought.hidden:
+        return body_of(task, outcome, brought)
     return bare(task.task_id, outcome, RESULT)
 
 

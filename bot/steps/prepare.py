@@ -7,29 +7,38 @@ from bot.comments import fetching
 from bot.github import GitHubRefused, GitHubUnavailable
 from bot.repo_config import ConfigMistake
 from bot.steps import checks, talk
-from bot.steps.admit import permission, refuse
+from bot.steps.admit import refuse
 from bot.steps.brief import brief
 from bot.steps.intervals import past
+from bot.steps.may import still
+from bot.steps.thread_tasks import lane_is_taken
 from bot.steps.tidy import tidy
 from bot.steps.world import World, where_of
 from bot.store import Task
 from bot.tasks import TaskState
-from sandbox import Handle, Job, Outcome, PrepareFailed, Reason, Secrets
+from sandbox import Handle, Job, Outcome, PrepareFailed, Reason, Secrets, handle_for
 
 # Seconds in the queue after which the asker's permission is asked for again: it may have been taken away meanwhile.
 PERMISSION_HOLDS = 60.0
+# Seconds until a task looks again whether another thread's task still works towards its branch.
+LANE_SECONDS = 3.0
+# How the sandbox's words begin where an earlier result cannot be laid into the checkout.
+UNFIT = "The earlier result "
 # Times that a task may be taken over from a worker that died before it is given up: it may be what kills them.
 ATTEMPTS = 5
 
 
 async def begin(world: World, task: Task) -> Task | None:
     """A waiting task has got a place."""
-    if task.admitted_at is not None and past(world.clock.now(), task.admitted_at, PERMISSION_HOLDS):
-        decision, _ = await permission(world, task)
-        if not decision.allowed:
-            return await refuse(world, task, decision)
     if task.task_id in world.cancelled or task.cancel_requested:
         return await _failed(world, task, Reason.CANCELLED, "")
+    if await lane_is_taken(world, task):
+        await world.store.release(task, after=LANE_SECONDS)
+        return None
+    if task.admitted_at is not None and past(world.clock.now(), task.admitted_at, PERMISSION_HOLDS):
+        decision = await still(world, task)
+        if not decision.allowed:
+            return await refuse(world, task, decision)
     if task.status_comment_id is None or task.shown_position is not None:
         task = await talk.show(world, task, fetching())
     return await world.store.set_handle(task, jobs.sandbox_name(task.task_id))
@@ -49,7 +58,7 @@ async def prepare(world: World, task: Task) -> Task:
     except GitHubRefused as error:
         return await _failed(world, task, Reason.FETCH_FAILED, f"The thread could not be read ({error}).")
     task = await tidy(world, await checks.begin(world, task))
-    await _started(world, task)
+    task = await _started(world, task)
     try:
         token = await world.github.fetch_token(where)
     except GitHubRefused as error:
@@ -58,20 +67,37 @@ async def prepare(world: World, task: Task) -> Task:
     try:
         handle = await _prepared(world, task, job, Secrets(fetch_token=token.token))
     except PrepareFailed as error:
+        if unfit(error) and task.work.onto is not None and not task.work.onto_unfit:
+            return await _without_the_earlier(world, task)
         return await _failed(world, task, error.reason, str(error))
     finally:
         # Fetched or failed, or being stopped: nobody needs it any more. Not waited for; it costs a round trip.
         world.later(world.github.revoke(token), "revoke")
+    if task.task_id in world.cancelled:
+        return await _failed(world, task, Reason.CANCELLED, "")
     task = await world.store.move(task, TaskState.RUNNING)
     await world.sandbox.start(handle)
     return task
 
 
-async def _started(world: World, task: Task) -> None:
-    """The label that asked is taken off: putting it on again asks again."""
+async def _started(world: World, task: Task) -> Task:
+    """The label that asked is taken off, once: putting it on again asks again."""
     label = task.request.label
-    if label is not None and task.request.trigger == "label":
-        world.later(talk.unlabel(world, task, label), "label")
+    if label is None or task.work.label_removed:
+        return task
+    await talk.unlabel(world, task, label)
+    return await world.store.set_work(task, task.work.model_copy(update={"label_removed": True}))
+
+
+def unfit(error: PrepareFailed) -> bool:
+    """Whether it is the earlier result, and nothing else, that kept the sandbox from being made. Pure."""
+    return error.reason is Reason.FETCH_FAILED and str(error).startswith(UNFIT)
+
+
+async def _without_the_earlier(world: World, task: Task) -> Task:
+    """The step is done again with a fresh checkout, and the result says so."""
+    await world.sandbox.remove(handle_for(task.handle or jobs.sandbox_name(task.task_id)))
+    return await world.store.set_work(task, task.work.model_copy(update={"onto_unfit": True}))
 
 
 async def _prepared(world: World, task: Task, job: Job, secrets: Secrets) -> Handle:

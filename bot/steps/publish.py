@@ -4,26 +4,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bot.github import GitHubRefused, PullInfo
+from bot import conversation_words as said
+from bot.asking import by_review
+from bot.github import GitHubRefused, PullInfo, RepositoryInfo
 from bot.publishing import message
 from bot.publishing.perform import Published, Refused, Texts, perform
-from bot.publishing.plan import PREFIX, Diff, Facts, Push, Why, own_branch, plan
+from bot.publishing.plan import Diff, Facts, Push, Why, own_branch, plan
 from bot.publishing.words import aside_note, diff_note, refusal_note
 from bot.repo_config import ConfigMistake
+from bot.repo_rules import Choice
+from bot.steps.may import still
 from bot.steps.repo import rules_of
 from bot.steps.world import World, where_of
 from bot.store import Task
+from bot.tasks import Verb
 from bot.work import Pull, Work
 from sandbox import Outcome
 
 
 @dataclass(frozen=True)
 class Brought:
-    """Where the result is. ``note`` says what is not as it was meant; ``published`` None: it is a diff."""
+    """Where the result is. ``note`` says what is not as it was meant; ``published`` None: it is a diff; ``hidden``: not
+    a word of the agent's and nothing of the diff may be posted."""
 
     task: Task
     published: Published | None
     note: str = ""
+    hidden: bool = False
 
 
 async def bring(world: World, task: Task, outcome: Outcome) -> Brought:
@@ -31,47 +38,78 @@ async def bring(world: World, task: Task, outcome: Outcome) -> Brought:
     choice = task.work.choice
     if choice is None:
         return Brought(task, None)
-    facts = await _facts(world, task)
+    facts = await _facts(world, task, choice)
     if isinstance(facts, Refused):
-        return Brought(task, None, refusal_note(facts.status, facts.words, world.rules.command_word))
+        return await _kept_out(world, task, facts) if choice.result == "pr" else Brought(task, None)
+    if task.request.repository.private and not facts.repository.private:
+        return Brought(task, None, said.MADE_PUBLIC, hidden=True)
+    if _diff_is_wanted(task):
+        return Brought(task, None)
     extra = await _protected(world, task)
     decided = plan(task.request, task.task_id, choice, outcome, task.work.head, facts, extra)
     if isinstance(decided, Diff):
         return Brought(task, None, diff_note(decided.why, decided.paths, task.task_id))
-    return await _push(world, task, outcome, decided)
+    if not (await still(world, task)).allowed:
+        words = said.permission_lost(task.request.sender.login, world.rules.command_word)
+        return Brought(await _refused(world, task), None, words)
+    return await _push(world, task, outcome, decided, facts)
 
 
-async def _facts(world: World, task: Task) -> Facts | Refused:
+def _diff_is_wanted(task: Task) -> bool:
+    """By whoever asked, in so many words: then nothing is pushed even where a pull request of ours is open."""
+    asked = task.work.asked
+    return task.request.command.verb is Verb.DIFF or (asked is not None and asked.options.result == "diff")
+
+
+async def _facts(world: World, task: Task, choice: Choice) -> Facts | Refused:
     """Asked anew: locked, merged, moved and renamed threads were something else when the task began."""
-    request, where, head, choice = task.request, where_of(task), task.work.head, task.work.choice
+    where, head = where_of(task), task.work.head
     try:
         repository = await world.github.repository(where)
-        ours, pull = await _pull(world, task)
-        branch = head.ref if head else (ours.branch if ours else None)
-        target = await world.github.publishing.branch_head(where, branch) if branch else None
-        may_push = await world.github.publishing.may_push(where, branch) if branch and target else True
-        base = choice.base if choice else None
-        base_there = base is None or await world.github.publishing.branch_head(where, base) is not None
+        ours = await _row(world, task)
+        if choice.result == "diff" and ours is None:
+            return Facts(repository)
+        pull = await _pull(world, task, ours)
+        if pull is None or (head is None and pull.state == "closed" and not task.request.is_pull_request):
+            ours, pull = None, None
+        return await _places(world, task, choice, repository, ours, pull)
     except GitHubRefused as error:
         return Refused(error.status, error.words)
-    mine = ours if request.is_pull_request is False or (ours and ours.number == request.thread) else None
-    return Facts(repository, pull, mine, target, may_push, base_there)
 
 
-async def _pull(world: World, task: Task) -> tuple[Pull | None, PullInfo | None]:
-    """Our row and GitHub's word: of the thread itself, or of what was opened for it."""
+async def _places(
+    world: World, task: Task, choice: Choice, repository: RepositoryInfo, ours: Pull | None, pull: PullInfo | None
+) -> Facts:
+    """With what is known of the branches."""
+    where, head, publishing = where_of(task), task.work.head, world.github.publishing
+    branch = head.ref if head else (ours.branch if ours else None)
+    here = head is None or head.repository_id == repository.id
+    target = await publishing.branch_head(where, branch) if branch and here else None
+    may_push = await publishing.may_push(where, branch) if branch and target else True
+    there = choice.base is None or await publishing.branch_head(where, choice.base) is not None
+    return Facts(repository, pull, ours, target, may_push, there)
+
+
+async def _row(world: World, task: Task) -> Pull | None:
+    """Our row of the pull request: of the thread itself, or of what was opened for it."""
+    request = task.request
+    if request.is_pull_request:
+        return await world.store.pull(request.repository.id, request.thread)
+    return await world.store.pull_of_thread(request.repository.id, request.thread)
+
+
+async def _pull(world: World, task: Task, ours: Pull | None) -> PullInfo | None:
+    """GitHub's word on it."""
     request, where = task.request, where_of(task)
     if request.is_pull_request:
-        ours = await world.store.pull(request.repository.id, request.thread)
-        return ours, await world.github.threads.pull(where, request.thread)
-    ours = await world.store.pull_of_thread(request.repository.id, request.thread)
+        return await world.github.threads.pull(where, request.thread)
     if ours is None:
-        return None, None
+        return None
     try:
-        return ours, await world.github.threads.pull(where, ours.number)
+        return await world.github.threads.pull(where, ours.number)
     except GitHubRefused as error:
         if error.status == 404:
-            return None, None
+            return None
         raise
 
 
@@ -83,41 +121,52 @@ async def _protected(world: World, task: Task) -> tuple[str, ...]:
         return ("**",)
 
 
-async def _push(world: World, task: Task, outcome: Outcome, push: Push) -> Brought:
-    request, where, work = task.request, where_of(task), task.work
-    held = [task]
+async def _kept_out(world: World, task: Task, why: Refused) -> Brought:
+    """GitHub does not take it; it is kept, and ``retry`` knows."""
+    return Brought(await _refused(world, task), None, refusal_note(why.status, why.words, world.rules.command_word))
+
+
+async def _refused(world: World, task: Task) -> Task:
+    return await world.store.set_work(task, task.work.model_copy(update={"refused": True}))
+
+
+async def _push(world: World, task: Task, outcome: Outcome, push: Push, facts: Facts) -> Brought:
+    work, held = task.work, [task]
 
     async def save(done: Work) -> None:
         held[0] = await world.store.set_work(held[0], done)
 
-    draft = work.choice.draft if work.choice else True
-    title = message.title(request, work.thread_title)
-    note = aside_note(push.aside)
-    texts = Texts(
-        title,
-        message.body(request, outcome, task.task_id, base=push.base, note=note),
-        message.commit_message(request, work.thread_title, task.task_id, world.rules.github_url),
-        draft,
-    )
     base = work.head.ref if work.head else push.base
-    aside = Push(own_branch(request, task.task_id), push.parent, None, base)
+    aside = Push(own_branch(task.request, task.task_id), push.parent, None, base)
     files = outcome.changes.files if outcome.changes else ()
-    found = await perform(world.github, where, push, aside, files, texts, work, save)
-    task = held[0]
+    texts = _texts(world, task, outcome, push, facts)
+    found = await perform(world.github, where_of(task), push, aside, files, texts, work, save)
     if isinstance(found, Refused):
-        return Brought(task, None, refusal_note(found.status, found.words, world.rules.command_word))
-    if found.branch.startswith(PREFIX):  # nobody's own branch becomes ours by a commit on it
-        await world.store.save_pull(await _row(world, task, found))
-    return Brought(task, found, aside_note(found.aside) if found.aside is not Why.NONE else "")
+        return await _kept_out(world, held[0], found)
+    if facts.ours is not None or not found.updated:  # nobody's own pull request becomes ours by a commit on it
+        await world.store.save_pull(await _remembered(world, held[0], found))
+    return Brought(held[0], found, aside_note(found.aside) if found.aside is not Why.NONE else "")
 
 
-async def _row(world: World, task: Task, found: Published) -> Pull:
-    """What is remembered of the pull request."""
+def _texts(world: World, task: Task, outcome: Outcome, push: Push, facts: Facts) -> Texts:
+    """The default branch may have another name by now than the event had."""
+    work = task.work
+    repository = task.request.repository.model_copy(update={"default_branch": facts.repository.default_branch})
+    request = task.request.model_copy(update={"repository": repository})
+    return Texts(
+        message.title(request, work.thread_title),
+        message.body(request, outcome, task.task_id, base=push.base, note=aside_note(push.aside)),
+        message.commit_message(request, work.thread_title, task.task_id, world.rules.github_url),
+        work.choice.draft if work.choice else True,
+    )
+
+
+async def _remembered(world: World, task: Task, found: Published) -> Pull:
+    """What is kept of the pull request."""
     request = task.request
     known = await world.store.pull(request.repository.id, found.pull.number)
-    by_review = request.trigger == "review" and not request.command.prompt
     fresh = known is None or known.task_id != task.task_id
-    rounds = (known.rounds if known else 0) + (1 if by_review and fresh else 0)
+    rounds = (known.rounds if known else 0) + (1 if by_review(request) and fresh else 0)
     return Pull(
         repository_id=request.repository.id,
         number=found.pull.number,

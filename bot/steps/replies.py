@@ -23,7 +23,7 @@ KIND = "reply"
 
 async def answer_threads(world: World, task: Task, outcome: Outcome, brought: Brought) -> Task:
     """One answer a conversation; after a crash the same ones are there once. Raises ``GitHubUnavailable``."""
-    said = answers(outcome.reply, task.work.threads)
+    said = {} if brought.hidden else answers(outcome.reply, task.work.threads)
     for root in task.work.threads:
         if root in task.work.answered:
             continue

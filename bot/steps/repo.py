@@ -9,8 +9,9 @@ from bot.repo_rules import Rules, narrowed
 from bot.steps.world import World, where_of
 from bot.store import Task
 
-# Seconds that a file which was read is taken for the present one: a task asks a few times within them.
-HOLDS = 60.0
+# Seconds that a file which was read is taken for the present one: a task asks a few times within them, and whoever has
+# just changed it does not wait for long.
+HOLDS = 10.0
 # Repositories whose rules are remembered; the oldest goes first.
 REMEMBERED = 200
 

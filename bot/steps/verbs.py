@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 
 from bot import conversation_words as said
+from bot.github import GitHubRefused
+from bot.jobs import never_ran
 from bot.repo_rules import NotAllowed, Rules, chosen
 from bot.steps import talk
 from bot.steps.answering import EYES, PUZZLED, THUMB, answer
 from bot.steps.asks import run
 from bot.steps.thread_tasks import unfinished, url_of
-from bot.steps.world import World
+from bot.steps.world import World, where_of
 from bot.store import Task
-from bot.tasks import Ending, TaskState, Verb
+from bot.tasks import Command, Ending, Options, TaskState, Verb
 from bot.work import Work
 from sandbox import Outcome
 
@@ -36,7 +38,7 @@ def _state(task: Task) -> str:
 
 async def cancel(world: World, task: Task, rules: Rules) -> Task | None:
     """Whoever may start may stop. What runs is shown as far as it got, in its own comment."""
-    stopped = [one for one in await unfinished(world, task) if await world.store.request_cancel(one.task_id)]
+    stopped = [one for one in await unfinished(world, task) if _stoppable(one, task) and await _stop(world, one)]
     world.wake()
     if task.request.trigger == "check":  # its own check is where it was pressed, and says what became of it
         return await world.store.finish(task, "helped")
@@ -46,6 +48,15 @@ async def cancel(world: World, task: Task, rules: Rules) -> Task | None:
         return await answer(world, task, said.cancelling(len(stopped)), "helped", "")
     await talk.react(world, task, THUMB)  # the tasks' own comments say the rest
     return await world.store.finish(task, "helped")
+
+
+def _stoppable(one: Task, task: Task) -> bool:
+    """What was asked for before, and is not being posted already."""
+    return one.seq < task.seq and one.state is not TaskState.PUBLISHING
+
+
+async def _stop(world: World, one: Task) -> bool:
+    return await world.store.request_cancel(one.task_id)
 
 
 async def retry(world: World, task: Task, rules: Rules) -> Task | None:
@@ -60,10 +71,9 @@ async def retry(world: World, task: Task, rules: Rules) -> Task | None:
     outcome = await world.store.outcome(last.task_id)
     if outcome is not None and _unposted(last, outcome):
         return await _post_again(world, task, last, outcome, last.work)
-    asked = last.work.asked or last.request.command
-    given = request.command.options.model_dump(exclude_defaults=True)
-    again = asked.model_copy(update={"options": asked.options.model_copy(update=given)})
-    work = Work(asked=again, source_task=last.task_id)
+    origin = last.work.origin or last.request
+    asked = with_options(last.work.asked or origin.command, request.command.options)
+    work = Work(asked=asked, origin=origin, source_task=last.task_id, onto=last.work.onto)
     return await run(world, await world.store.set_work(task, work), rules)
 
 
@@ -73,21 +83,27 @@ async def _opened_by(world: World, task: Task) -> Task | None:
     return await world.store.task(ours.task_id) if ours is not None else None
 
 
+def with_options(asked: Command, given: Options) -> Command:
+    """The same with what was named anew in its place. Pure."""
+    named = {name: getattr(given, name) for name in Options.model_fields if getattr(given, name) != _NONE[name]}
+    return asked.model_copy(update={"options": asked.options.model_copy(update=named)})
+
+
+_NONE = {name: getattr(Options(), name) for name in Options.model_fields}
+# How tasks end that have brought nothing and were to bring nothing.
+_EMPTY = frozenset({"refused", "helped"})
+
+
 def _counts(one: Task, task: Task) -> bool:
-    return (
-        one.task_id != task.task_id
-        and one.seq < task.seq
-        and (one.admitted_at is not None or one.state is not TaskState.DONE)
-    )
+    """Whether there is something of it to repeat. One that was cancelled before it was let in has never been."""
+    if one.seq >= task.seq or one.ending in _EMPTY:
+        return False
+    return one.admitted_at is not None or one.state is not TaskState.DONE or one.ending != "cancelled"
 
 
 def _unposted(task: Task, outcome: Outcome) -> bool:
-    """Its work is stored, and it is not where it was to go."""
-    changed = outcome.changes is not None and bool(outcome.changes.patch)
-    wanted = task.work.choice is not None and task.work.choice.result == "pr"
-    return task.ending == "undeliverable" or (
-        task.ending == "changed" and changed and wanted and task.work.pull is None
-    )
+    """Its work is stored, and something else than a decision of ours kept it from where it was to go."""
+    return not never_ran(outcome) and (task.ending == "undeliverable" or task.work.refused)
 
 
 async def bring(world: World, task: Task, rules: Rules) -> Task | None:
@@ -97,19 +113,42 @@ async def bring(world: World, task: Task, rules: Rules) -> Task | None:
     outcome = await world.store.outcome(source.task_id) if source else None
     if source is None or outcome is None:
         return await answer(world, task, said.nothing_to_show(), "helped", "")
+    if request.command.verb is Verb.PR and (number := await _open_already(world, task, source)) is not None:
+        return await answer(world, task, said.already_there(number), "refused", "")
     options = request.command.options.model_copy(update={"result": "pr" if request.command.verb is Verb.PR else "diff"})
     try:
         choice = chosen(rules, request.command.model_copy(update={"options": options}), request.trigger)
     except NotAllowed as error:
         return await answer(world, task, said.not_allowed(str(error)), "refused", PUZZLED)
-    work = source.work.model_copy(update={"choice": choice, "commit": None, "branch": None, "pull": None})
-    return await _post_again(world, task, source, outcome, work)
+    origin = source.work.origin or source.request
+    asked = with_options(source.work.asked or origin.command, Options(result=choice.result))
+    fresh = {"choice": choice, "asked": asked, "commit": None, "branch": None, "pull": None}
+    return await _post_again(world, task, source, outcome, source.work.model_copy(update=fresh))
+
+
+async def _open_already(world: World, task: Task, source: Task) -> int | None:
+    """The open pull request that holds this very result."""
+    number = source.work.pull
+    if number is None:
+        return None
+    try:
+        pull = await world.github.threads.pull(where_of(task), number)
+    except GitHubRefused:
+        return None
+    return number if pull.state == "open" else None
 
 
 async def _post_again(world: World, task: Task, source: Task, outcome: Outcome, work: Work) -> Task:
     """Hand an earlier task's result to this one, which goes straight to publishing."""
     keep: Ending = "changed" if source.ending in {None, "undeliverable"} else source.ending
-    task = await world.store.set_work(task, work.model_copy(update={"source_task": source.task_id, "tidied": False}))
+    again = {
+        "origin": source.work.origin or source.request,
+        "source_task": source.task_id,
+        "refused": False,
+        "tidied": False,
+        "check_run_id": None,
+    }
+    task = await world.store.set_work(task, work.model_copy(update=again))
     world.later(talk.react(world, task, EYES), "reaction")
     return await world.store.set_outcome(task, outcome, keep)
 

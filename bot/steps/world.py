@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+from weakref import WeakValueDictionary
 
 from bot.allowance import Allowance
 from bot.github import GitHub, RepositoryRef
@@ -58,6 +60,8 @@ class World:
     untidy: list[str] = field(default_factory=list)
     files: dict[int, tuple[float, RepoConfig]] = field(default_factory=dict)
     """Repositories' own files by repository id, with the time at which each was read."""
+    asking: WeakValueDictionary[tuple[int, int], asyncio.Lock] = field(default_factory=WeakValueDictionary)
+    """Held by whoever is let in on a thread, by repository id and thread."""
 
 
 def where_of(task: Task) -> RepositoryRef:

@@ -28,7 +28,9 @@ HOLDS_PLACE = and_(
 )
 WAITS = and_(t.state == TaskState.QUEUED, t.started_at.is_(None), t.admitted_at.is_not(None), OPEN)
 NEW = and_(t.state == TaskState.QUEUED, t.admitted_at.is_(None), OPEN)
-GOING_ON = and_(or_(t.started_at.is_not(None), t.state == TaskState.PUBLISHING), OPEN)
+# What is not wanted any more needs no place to end.
+TAKEN_BACK = and_(WAITS, t.cancel_requested.is_(True))
+GOING_ON = and_(or_(t.started_at.is_not(None), t.state == TaskState.PUBLISHING, TAKEN_BACK), OPEN)
 
 # Rows that one claim may bring in. More wait for the next one, a moment later; it keeps transactions short and the
 # number of requests to GitHub that start at once bounded.

@@ -15,11 +15,15 @@ t = tasks.c
 p = pulls.c
 
 
+# Verbs whose tasks bring work, or bring it again; the others only answer.
+WORKING = (Verb.RUN, Verb.RETRY, Verb.PR, Verb.DIFF)
+
+
 def of_thread(connection: Connection, repository_id: int, thread: int, most: int) -> list[Task]:
-    """Tasks that ran or will run an agent there, the newest first."""
+    """Tasks that bring work there, the newest first."""
     wanted = (
         select(tasks)
-        .where(t.repository_id == repository_id, t.thread == thread, t.verb == Verb.RUN)
+        .where(t.repository_id == repository_id, t.thread == thread, t.verb.in_(WORKING))
         .order_by(t.seq.desc())
         .limit(most)
     )

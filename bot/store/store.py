@@ -23,7 +23,7 @@ from bot.store.engine import StoreError, make_engine, parse_url, threads_for, tr
 from bot.store.locks import CLAIM_SPACE, WorkerLock, serialise
 from bot.store.migrate import migrate
 from bot.store.rows import Task, work_column
-from bot.tasks import Change, Ending, Request, TaskState
+from bot.tasks import Change, Ending, Request, TaskState, Verb
 from bot.work import Pull, Work
 from sandbox import Outcome
 
@@ -113,11 +113,13 @@ class Store:
         return await self._run(body)
 
     async def admit(self, task: Task, caps: Caps) -> Task:
-        """The asker may. Gives the task a place at once where one is free for it (``started_at`` is set then)."""
+        """The asker may, and an agent is to run. Gives the task a place at once where one is free for it
+        (``started_at`` is set then)."""
 
         def body(connection: Connection, now: float) -> Task:
             serialise(connection, CLAIM_SPACE)
-            writes.write(connection, task, now, admitted_at=now)
+            # whatever it was asked with (``retry``): from now on it counts as what runs an agent
+            writes.write(connection, task, now, admitted_at=now, verb=Verb.RUN.value)
             claim.start_held(connection, task.task_id, caps, now)
             return writes.write(connection, task, now)
 
@@ -178,7 +180,7 @@ class Store:
         return await self._run(lambda c, _: reads.patch(c, task_id))
 
     async def of_thread(self, repository_id: int, thread: int, most: int = 20) -> list[Task]:
-        """Tasks that ran or will run an agent there, the newest first."""
+        """Tasks that bring work there (an agent's, or an earlier result in another form), the newest first."""
         return await self._run(lambda c, _: conversation.of_thread(c, repository_id, thread, most))
 
     async def with_result(self, repository_id: int, thread: int) -> Task | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bot import commands
 from bot.tasks import Change, Command, Mistake, Request, Verb
 from bot.triggers.asking import Action, Asker, Changes, Text, asker, digest, edit
-from bot.triggers.shape import Context, Id, Ignored, Installation, Part, Repo, User
+from bot.triggers.shape import Context, Id, Ignored, Installation, Part, Repo, Title, User
 
 EVENT = "issue_comment"
 
@@ -18,6 +18,7 @@ class Issue(Part):
     number: Id
     pull_request: dict[str, object] | None = None
     """There at all only where the thread is a pull request's."""
+    title: Title = ""
 
 
 class Payload(Action):
@@ -75,6 +76,7 @@ def _request(read: Payload, who: Asker, found: Command | Mistake, context: Conte
         thread=read.issue.number,
         is_pull_request=read.issue.pull_request is not None,
         comment_id=read.comment.id,
+        title=read.issue.title,
         sender=who.sender,
         command=Command(verb=Verb.HELP) if isinstance(found, Mistake) else found,
         mistake=found if isinstance(found, Mistake) else None,

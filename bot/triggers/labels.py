@@ -13,7 +13,7 @@ from pydantic import StringConstraints
 from bot.tasks import Change, Command, Request, Verb
 from bot.triggers.asking import Action, person
 from bot.triggers.pulls import Head
-from bot.triggers.shape import Context, Id, Ignored, Installation, Moment, Part, Repo, User
+from bot.triggers.shape import Context, Id, Ignored, Installation, Moment, Part, Repo, Title, User
 from bot.triggers.shape import Text as PlainText
 
 LabelName = Annotated[PlainText, StringConstraints(min_length=1, max_length=100)]
@@ -30,6 +30,7 @@ class Thread(Part):
     updated_at: Moment
     head: Head | None = None
     """Of a pull request."""
+    title: Title = ""
 
 
 class Labelled(Action):
@@ -104,6 +105,7 @@ def _labelled(read: Labelled, thread: Thread, event: str, context: Context) -> R
         command=Command(verb=Verb.RUN),
         trigger="label",
         label=read.label.name,
+        title=thread.title,
         head_sha=thread.head.sha if thread.head else None,
         created_at=at,
     )

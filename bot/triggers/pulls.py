@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import StringConstraints
 
-from bot.triggers.shape import Id, Part, User
+from bot.triggers.shape import Id, Part, Title, User
 
 Sha = Annotated[str, StringConstraints(pattern=r"\A(?:[0-9a-f]{40}|[0-9a-f]{64})\z")]
 
@@ -21,3 +21,4 @@ class PullRequest(Part):
     number: Id
     head: Head
     user: User | None = None
+    title: Title = ""

@@ -104,6 +104,7 @@ def _request(read: Payload, who: Asker, asked: Asked, context: Context) -> Reque
         ignored=commands.others(review.body, context.word),
         trigger="review",
         review_id=review.id,
+        title=read.pull_request.title,
         head_sha=read.pull_request.head.sha,
         created_at=review.submitted_at,
     )

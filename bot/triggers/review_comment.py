@@ -74,6 +74,7 @@ def _request(read: Payload, who: Asker, found: Command | Mistake, context: Conte
         ignored=commands.others(comment.body, context.word),
         trigger="review_comment",
         anchor=anchor_of(comment),
+        title=read.pull_request.title,
         head_sha=read.pull_request.head.sha,
         created_at=comment.created_at,
     )

@@ -51,6 +51,8 @@ def _no_dots(name: str) -> str:
         raise ValueError("a name of dots alone would climb in a URL")
     return name
 
+# GitHub's titles have at most 256 characters; a longer one is no title.
+Title = Annotated[OptionalText, StringConstraints(max_length=1_000)]
 
 # The alphabets of logins (bots end in "[bot]") and of repository names. They become parts of URLs.
 Login = Annotated[str, StringConstraints(pattern=r"\A[A-Za-z0-9_.-]{1,100}(?:\[bot\])?\z"), AfterValidator(_no_dots)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sandbox import (
@@ -58,6 +59,9 @@ class FakeSandbox:
     trouble: dict[str, Exception] = field(default_factory=dict)
     hang: set[str] = field(default_factory=set)
     tokens: list[str] = field(default_factory=list)
+    jobs: list[Job] = field(default_factory=list)
+    does: Callable[[Job], Outcome] | None = None
+    """What an agent that ends at once does with its job, in place of ``automatic``."""
     gone: set[str] = field(default_factory=set)
     """URLs that nothing can be fetched from."""
     running_at_most: int = 0
@@ -88,6 +92,7 @@ class FakeSandbox:
         if secrets.fetch_token is not None:
             self.tokens.append(secrets.fetch_token.get_secret_value())
         self.boxes.setdefault(job.name, Box(job))
+        self.jobs.append(job)
         return Handle(name=job.name)
 
     async def start(self, handle: Handle) -> None:
@@ -98,7 +103,7 @@ class FakeSandbox:
             running = sum(b.phase is Phase.RUNNING for b in self.boxes.values())
             self.running_at_most = max(self.running_at_most, running)
             if self.automatic is not None:
-                self.end(handle.name, self.automatic)
+                self.end(handle.name, self.does(box.job) if self.does else self.automatic)
 
     async def status(self, handle: Handle) -> Status:
         await self._called("status", handle.name)

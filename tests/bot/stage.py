@@ -171,7 +171,7 @@ class Stage:
 
     async def ask(
         self,
-        prompt: str = "fix it",
+        prompt: str = "",
         *,
         user: str = "alice",
         verb: Verb = Verb.RUN,
@@ -181,6 +181,7 @@ class Stage:
     ) -> Comment:
         """Somebody comments, and the webhook's request is in the store."""
         repository, issue = repository or self.repository, issue or self.issue
+        prompt = prompt or f"fix it{' again' * len(await self.tasks())}"  # the same twice is not begun twice
         comment = await self.local.comment(repository, issue, user, f"/agent {prompt}")
         author = comment.user
         installation = self.local.state.installation_of(repository)

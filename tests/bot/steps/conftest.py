@@ -6,6 +6,17 @@ from pathlib import Path
 import pytest
 
 from tests.bot.stage import Stage, a_stage
+from tests.openapi.conform import assert_conforms
+
+
+@pytest.fixture
+async def talk(tmp_path: Path) -> AsyncIterator[Stage]:
+    """A stage whose webhooks are heard, on a clock that both sides have, and held against GitHub's description."""
+    async with a_stage(tmp_path) as made:
+        await made.hear()
+        made.agent()
+        yield made
+        assert_conforms(made.local.log)
 
 
 @pytest.fixture

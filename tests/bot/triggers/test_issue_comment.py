@@ -36,6 +36,7 @@ def test_everything_that_is_read_is_read() -> None:
         "delivery_id": "d-1",
         "event": "issue_comment",
         "installation_id": 1,
+        "title": "Spelling error in the README file",
         "repository": {
             "id": 186853002,
             "owner": "Codertocat",
