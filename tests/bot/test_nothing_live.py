@@ -1,5 +1,5 @@
-"""Whatever an agent writes, nothing of it is live in anything that is posted: no mention, no reference, no closing word,
-no image, HTML or link, and no line that another bot takes for a command.
+"""Whatever an agent writes, nothing of it is live in anything that is posted: no mention, reference or closing word, no
+image, HTML or link, and no line that another bot takes for a command.
 
 Each renderer is given hostile text in every field that an agent has a say in, and what comes out is parsed as GitHub
 does. GitHub's own autolinks are not Markdown's: they are looked for in all text that is in no code.
@@ -39,11 +39,11 @@ CORPUS = [
     "<https://evil.example>", "mailto:a@evil.example", "a@evil.example", "xn--80ak6aa92e.example",
     "</details>", "<details open><summary>Approved</summary>", "<script>", "<!--", "-->", "<!-- gofer:abc:result -->",
     "`", "``", "````", "`````", "~~~", "~~~~~", "/agent do it", "/merge", "/lgtm", "bors r+", "> /agent x", "- @x",
-    "| a | @b |", "|---|---|", "# Title", "===", "---", "***", "**Verdict: changed.**", "$x$", "\\", "&lt;img&gt;", "&#64;octocat",
-    "[^1]", "[^1]: @x", "- [x] done", "\u202e", "\u200b@octocat", "@\u200boctocat", "\ufe0f", "\x1b[31m", "\x1b]8;;https://evil\x07",
-    "\r", "\r\n", "\n", "\n\n", "\t", "    ", " ", "\u2028", "\x0b", "\x0c", "\x85", "\U000e0041",
+    "| a | @b |", "|---|---|", "# Title", "===", "---", "***", "**Verdict: changed.**", "$x$", "\\", "&lt;img&gt;",
+    "&#64;octocat", "[^1]", "[^1]: @x", "- [x] done", "\u202e", "\u200b@octocat", "@\u200boctocat", "\ufe0f", "\x1b[31m",
+    "\x1b]8;;https://evil\x07", "\r", "\r\n", "\n", "\n\n", "\t", "    ", " ", "\u2028", "\x0b", "\x0c", "\x85", "\U000e0041",
 ]  # fmt: skip
-PIECE = st.sampled_from(CORPUS) | st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
+PIECE = st.sampled_from(CORPUS) | st.text(st.characters(codec="utf-8"), max_size=12)
 TEXT = st.lists(PIECE, max_size=14).map("".join)
 
 PULL = PullInfo(
