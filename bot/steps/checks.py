@@ -92,11 +92,16 @@ async def drop(world: World, task: Task, words: str) -> None:
         _log.info("task %s: its check run stays as it is: %s", task.task_id, error)
 
 
+def _external(task: Task) -> str:
+    """A button leads back to where the task was asked for."""
+    return external_id(task.task_id, task.request.thread, issue=not task.request.is_pull_request)
+
+
 async def _made(world: World, task: Task, sha: str, words: CheckWords) -> Task:
     check_id = await world.github.checks.create(
         where_of(task),
         sha=sha,
-        external_id=external_id(task.task_id, task.request.thread),
+        external_id=_external(task),
         title=words.title,
         summary=words.summary,
         actions=words.actions,
@@ -112,7 +117,7 @@ async def _on_what_was_pushed(world: World, task: Task, published: Published, wo
     check_id = await checks.create(
         where,
         sha=published.commit,
-        external_id=external_id(task.task_id, published.pull.number),
+        external_id=_external(task),
         title=words.title,
         summary=words.summary,
         actions=words.actions,

@@ -15,12 +15,13 @@ EVENT = "check_run"
 CANCEL, AGAIN = "cancel", "again"
 """What our buttons are called: GitHub allows twenty characters."""
 
-_EXTERNAL = re.compile(r"([0-9a-z]{1,32}):([0-9]{1,15})", re.ASCII)
+_EXTERNAL = re.compile(r"([0-9a-z]{1,32}):([0-9]{1,15})(:issue)?", re.ASCII)
 
 
-def external_id(task_id: str, thread: int) -> str:
-    """What a check of ours carries, so that a button leads back to its thread: GitHub names no thread."""
-    return f"{task_id}:{thread}"
+def external_id(task_id: str, thread: int, *, issue: bool = False) -> str:
+    """What a check of ours carries, so that a button leads back to its thread: GitHub names no thread. ``issue``: the
+    task was asked for on an issue, and the pull request is its result."""
+    return f"{task_id}:{thread}:issue" if issue else f"{task_id}:{thread}"
 
 
 class Check(Part):
@@ -70,12 +71,12 @@ def parse(payload: object, context: Context, /) -> Request | Ignored:
         installation_id=who.installation_id,
         repository=read.repository.repository(),
         thread=int(found[2]),
-        is_pull_request=True,
+        is_pull_request=found[3] is None,
         comment_id=None,
         sender=who.sender,
         command=Command(verb=verb),
         trigger="check",
-        head_sha=read.check_run.head_sha,
+        head_sha=read.check_run.head_sha if found[3] is None else None,
         check_run_id=read.check_run.id,
         created_at=at,
     )

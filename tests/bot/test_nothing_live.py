@@ -40,8 +40,9 @@ CORPUS = [
     "</details>", "<details open><summary>Approved</summary>", "<script>", "<!--", "-->", "<!-- gofer:abc:result -->",
     "`", "``", "````", "`````", "~~~", "~~~~~", "/agent do it", "/merge", "/lgtm", "bors r+", "> /agent x", "- @x",
     "| a | @b |", "|---|---|", "# Title", "===", "---", "***", "**Verdict: changed.**", "$x$", "\\", "&lt;img&gt;",
-    "&#64;octocat", "[^1]", "[^1]: @x", "- [x] done", "\u202e", "\u200b@octocat", "@\u200boctocat", "\ufe0f", "\x1b[31m",
-    "\x1b]8;;https://evil\x07", "\r", "\r\n", "\n", "\n\n", "\t", "    ", " ", "\u2028", "\x0b", "\x0c", "\x85", "\U000e0041",
+    "&#64;octocat", "[^1]", "[^1]: @x", "- [x] done", "\u202e", "\u200b@octocat", "@\u200boctocat", "\ufe0f",
+    "\x1b[31m", "\x1b]8;;https://evil\x07",
+    "\r", "\r\n", "\n", "\n\n", "\t", "    ", " ", "\u2028", "\x0b", "\x0c", "\x85", "\U000e0041",
 ]  # fmt: skip
 PIECE = st.sampled_from(CORPUS) | st.text(st.characters(codec="utf-8"), max_size=12)
 TEXT = st.lists(PIECE, max_size=14).map("".join)

@@ -134,9 +134,24 @@ async def test_the_pull_request_that_an_issue_led_to_has_one_and_its_button_work
     await local.press(scene.repository, check, AGAIN, "alice")
     await stage.settle()
     first, second = await stage.tasks()
-    assert second.work.asked == first.work.asked
-    assert second.request.thread == opened.number
+    assert (second.work.asked, second.request.thread) == (first.work.asked, issue.number)
     assert [one.head_sha for one in scene.checks][-1] == opened.pull.sha != check.head_sha
+
+
+async def test_work_on_the_pull_request_of_an_issue_is_cancelled_by_its_button(scene: Scene) -> None:
+    stage, local = scene.stage, scene.stage.local
+    stage.sandbox.automatic = changed(local.head(scene.repository) or "")
+    issue = local.add_issue(scene.repository)
+    await local.comment(scene.repository, issue, "alice", "/agent --pr say it louder")
+    await stage.settle()
+    await local.comment(scene.repository, issue, "alice", "/agent --pr and louder")
+    await scene.at_work()
+    assert scene.shown() == ("in_progress", None, "Under way", [CANCEL])
+    await local.press(scene.repository, scene.checks[-1], CANCEL, "alice")
+    await scene.begun(3)
+    await scene.flagged()
+    await scene.tidy()
+    assert scene.shown() == ("completed", "cancelled", "Cancelled", [AGAIN])
 
 
 async def test_cancel_stops_the_task_and_says_nothing_more(scene: Scene) -> None:

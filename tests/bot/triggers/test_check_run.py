@@ -18,7 +18,10 @@ def test_re_run_and_the_buttons_lead_back_to_the_thread() -> None:
     again = reading.asked(parse, PRESSED, requested_action__identifier="again")
     assert again.command == Command(verb=Verb.RETRY)
     thirteen = reading.asked(parse, RERUN, check_run__external_id=external_id("0123456789", 13))
-    assert thirteen.thread == 13
+    assert (thirteen.thread, thirteen.is_pull_request) == (13, True)
+    assert thirteen.head_sha is not None
+    issue = reading.asked(parse, RERUN, check_run__external_id=external_id("0123456789", 13, issue=True))
+    assert (issue.thread, issue.is_pull_request, issue.head_sha) == (13, False, None)
 
 
 @pytest.mark.parametrize(
@@ -29,6 +32,7 @@ def test_re_run_and_the_buttons_lead_back_to_the_thread() -> None:
         ({"check_run__external_id": ""}, "not a check of ours"),
         ({"check_run__external_id": "x:y"}, "not a check of ours"),
         ({"check_run__external_id": "a:1:2"}, "not a check of ours"),
+        ({"check_run__external_id": "a:1:issues"}, "not a check of ours"),
         ({"sender__type": "Bot"}, "not done by a person"),
         ({"action": "created"}, "nothing is done on this action"),
     ],
