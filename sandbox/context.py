@@ -66,10 +66,14 @@ class Context:
         task.add_done_callback(self.tidying.discard)
         return task
 
-    async def close(self) -> None:
-        """Give what is being tidied up a moment, then let go of the engine and the threads."""
+    async def tidied(self) -> None:
+        """Until all that runs beside has ended, or for a moment."""
         if self.tidying:
             await asyncio.wait(set(self.tidying), timeout=TIDY_SECONDS)
+
+    async def close(self) -> None:
+        """Give what is being tidied up a moment, then let go of the engine and the threads."""
+        await self.tidied()
         await self.engine.close()
         self.disk.close()
 

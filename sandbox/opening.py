@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from importlib import resources
 
 from sandbox.agents import Agent
 from sandbox.clear import sweep_helpers
 from sandbox.context import DISK_THREADS, PREPARING_PER_CPU, Context
-from sandbox.engine import Engine, Host, Refused
+from sandbox.engine import Engine, Host, Refused, Volume
 from sandbox.engines.docker import DockerEngine
 from sandbox.engines.hardening import Ground
-from sandbox.engines.names import labels, network
+from sandbox.engines.names import images_volume, labels, network
 from sandbox.engines.plan import Images
 from sandbox.engines.threads import Threads
 from sandbox.gateways import check
@@ -46,27 +47,48 @@ async def open_context(
             clock=clock,
             preparing=Slots(PREPARING_PER_CPU * ground.cpus),
         )
+    except BaseException:
+        await engine.close()
+        raise
+    try:
         await engine.make_network(network(settings.instance), labels(settings.instance, "", "network"))
         await sweep_helpers(context)
         await _usable_store(context)
     except BaseException:
-        await engine.close()
+        await context.close()
         raise
     return context
 
 
 async def _usable_store(context: Context) -> None:
-    """A folder that the operator named for workspaces is tried: an engine tells only when it is to be mounted."""
+    """A folder that the operator named for workspaces is tried: an engine tells only when it is to be mounted. One that
+    is not usable leaves nothing behind, so that another one can be named."""
     folder = context.settings.store_dir
+    wanted = images_volume(context.settings.instance, str(folder or ""))
+    before = await context.engine.volume(wanted.name)
+    if before is not None and before.options != wanted.options:
+        raise RuntimeError(_moved(wanted, before))
     if folder is None:
         return
     try:
         await store(context, "", "list")
     except (Refused, HelperFailed) as error:
+        if before is None:
+            await context.tidied()  # the helper's container, which would hold it
+            with suppress(Refused):
+                await context.engine.remove_volume(wanted.name)
         raise RuntimeError(
-            f"workspaces cannot be kept in {folder} on the Docker host: {error}. The folder must be there; where it was"
-            " changed, remove all sandboxes first (`gofer uninstall`)"
+            f"workspaces cannot be kept in {folder} on the Docker host: {error}. It must be a folder that is there"
         ) from error
+
+
+def _moved(wanted: Volume, before: Volume) -> str:
+    """What to do where workspaces have been kept elsewhere until now."""
+    there, here = (volume.options.get("device") or "a folder of the engine's own" for volume in (before, wanted))
+    return (
+        f"workspaces and snapshots are kept in {there} until now, and the settings say {here}: set GOFER_STORE_DIR"
+        f" back, or remove all sandboxes first, then `docker volume rm {before.name}`"
+    )
 
 
 def _ground(settings: Settings, host: Host) -> Ground:

@@ -342,7 +342,7 @@ async def test_workspaces_lie_where_the_operator_says(bench: Bench, tmp_path: Pa
     named = {"instance": f"{before.instance}-s", "store_dir": folder}
     bench.settings = before.model_copy(update=named)
     try:
-        with pytest.raises(RuntimeError, match="The folder must be there"):
+        with pytest.raises(RuntimeError, match="must be a folder that is there"):
             async with bench.service(PROMPTED):
                 pass
         folder.mkdir()
