@@ -28,11 +28,22 @@ def serve_runner(config: RunnerConfig | None = None, server: Server = serve_api)
     try:
         why = asyncio.run(_serve(settings, api, server))
     except ValueError as error:
-        raise ConfigError(f"GOFER_RUNNER_…: {error}") from None
+        raise ConfigError(f"{_setting(str(error))}: {error}") from None
     if why is not None:
         print(f"gofer: {why}", file=sys.stderr)
         return 2
     return 0
+
+
+def _setting(words: str) -> str:
+    """Which of the runner's settings a mistake is about; the sandbox half knows it as a value."""
+    if words.startswith("the tokens"):
+        return "GOFER_RUNNER_TOKENS_FILE"
+    return (
+        "GOFER_RUNNER_TLS_CERTIFICATE_FILE"
+        if words.startswith(("certificate", "a certificate"))
+        else "GOFER_RUNNER_LISTEN"
+    )
 
 
 async def _serve(settings: Settings, api: ApiSettings, server: Server) -> Exception | None:

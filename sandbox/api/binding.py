@@ -46,7 +46,8 @@ def place_of(settings: ApiSettings) -> Place:
     if tls is None and not settings.plain and not is_loopback(host):
         raise ValueError(
             f"{settings.listen} is reached from other machines, and the tokens would travel in plain text: give a "
-            "certificate and its key, or say that plain http is meant"
+            "certificate and its key (GOFER_RUNNER_TLS_CERTIFICATE_FILE, GOFER_RUNNER_TLS_KEY_FILE), or set "
+            "GOFER_RUNNER_PLAIN=true if that is meant"
         )
     return Place(host=host, port=int(port), tls=tls)
 

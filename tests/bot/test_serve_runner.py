@@ -70,8 +70,12 @@ def running(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     ("more", "words"),
     [
         ({"MODEL_KEY": ""}, "GOFER_MODEL_KEY (or GOFER_MODEL_KEY_FILE) is missing"),
-        ({"RUNNER_TOKENS_FILE": "/nowhere/tokens"}, "the tokens: /nowhere/tokens cannot be read"),
-        ({"RUNNER_LISTEN": "0.0.0.0:1"}, "the tokens would travel in plain text"),
+        (
+            {"RUNNER_TOKENS_FILE": "/nowhere/tokens"},
+            "GOFER_RUNNER_TOKENS_FILE: the tokens: /nowhere/tokens cannot be read",
+        ),
+        ({"RUNNER_LISTEN": "0.0.0.0:1"}, "or set GOFER_RUNNER_PLAIN=true if that is meant"),
+        ({"RUNNER_LISTEN": "192.0.2.1:1", "RUNNER_PLAIN": "true"}, "GOFER_RUNNER_LISTEN: cannot listen on"),
         ({"STATE_DIR": "/nowhere"}, "GOFER_STATE_DIR: the directory is not there"),
         ({"RUNNER_LISTN": "x"}, "nearest: GOFER_RUNNER_LISTEN"),
     ],
