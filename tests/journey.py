@@ -95,6 +95,10 @@ def _environment(
         "model_url": f"http://{HOST}:{model.port}",
         "model_key": KEY.get_secret_value(),
         "model_private": "true",
+        # The same model as the second gateway: for agents of another API.
+        "openai_url": f"http://{HOST}:{model.port}",
+        "openai_key": KEY.get_secret_value(),
+        "openai_private": "true",
         "workspace_bytes": str(256 * 2**20),
         **settings,
     }

@@ -2,6 +2,7 @@
 
     ok          write NOTES.md and point to it from README.md, then a final text: the demo
     shell:A:B   run the commands A and B (base64) one after another, then a final text
+    says:A:B    run the command B and more like it, if there are any, then the final text A (base64)
     read:A      read the file A (base64, from the repository's root) with the tool for that, then a final text
     loop        one more command for ever
     slow        as ok, a word at a time with a pause between
@@ -70,6 +71,11 @@ def shell(*commands: str) -> str:
     return ":".join(["shell", *(base64.b64encode(command.encode()).decode() for command in commands)])
 
 
+def says(text: str, *commands: str) -> str:
+    """The scenario in which these shell commands are run one after another, and this text is the end."""
+    return ":".join(["says", *(base64.b64encode(part.encode()).decode() for part in (text, *commands))])
+
+
 def read(path: str) -> str:
     """The scenario in which this file of the repository is read."""
     return f"read:{base64.b64encode(path.encode()).decode()}"
@@ -122,11 +128,20 @@ def _ok(asked: Asked, _: str) -> list[Say]:
 
 
 def _shell(asked: Asked, argument: str) -> list[Say]:
-    commands = [base64.b64decode(part, validate=True).decode() for part in argument.split(":")]
-    return [
-        *(Say("I will run this.", _bash(asked, command)) for command in commands),
-        Say("Done: I ran what was asked."),
-    ]
+    return [*_run(asked, _parts(argument)), Say("Done: I ran what was asked.")]
+
+
+def _says(asked: Asked, argument: str) -> list[Say]:
+    text, *commands = _parts(argument)
+    return [*_run(asked, commands), Say(text)]
+
+
+def _parts(argument: str) -> list[str]:
+    return [base64.b64decode(part, validate=True).decode() for part in argument.split(":")]
+
+
+def _run(asked: Asked, commands: list[str]) -> list[Say]:
+    return [Say("I will run this.", _bash(asked, command)) for command in commands]
 
 
 def _read(asked: Asked, argument: str) -> list[Say]:
@@ -153,4 +168,12 @@ _SAYINGS = {
     "maxtokens": Say("This is cut", stop="max_tokens"),
     "refusal": Say(DECLINE, stop="refusal"),
 }
-_SCRIPTS = {"ok": _ok, "slow": _ok, "shell": _shell, "read": _read, "loop": _loop, "badtool": _badtool}
+_SCRIPTS = {
+    "ok": _ok,
+    "slow": _ok,
+    "shell": _shell,
+    "says": _says,
+    "read": _read,
+    "loop": _loop,
+    "badtool": _badtool,
+}

@@ -96,3 +96,13 @@ def test_the_page_of_scenarios_is_complete() -> None:
     for name in [*scenarios._SAYINGS, *scenarios._SCRIPTS, *BREAKS, *FAILURES]:
         assert name in listed
         assert scenarios.known(name)
+
+
+def test_a_script_may_choose_its_last_words() -> None:
+    scenario = scenarios.says("[1] Done: it shouts.", "true")
+    first, last = (scenarios.answer(asked(results=done), scenario) for done in range(2))
+    assert isinstance(first, Say)
+    assert first.call
+    assert first.call.input["command"] == "true"
+    assert last == Say("[1] Done: it shouts.")
+    assert scenarios.answer(asked(), scenarios.says("No.")) == Say("No.")
