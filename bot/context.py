@@ -71,6 +71,11 @@ def tell(request: Request, prompt: str, thread: Thread, trust: Trust, mark: str,
     return Told("\n\n".join(part for part in parts if part), _lines(out), tuple(threads))
 
 
+def pieces_of(request: Request, thread: Thread, trust: Trust) -> list[Said]:
+    """What of the thread is told, the request itself apart, oldest first."""
+    return [said for said in thread.said if _kept(said, request, thread, trust, Counter())]
+
+
 def _kept(said: Said, request: Request, thread: Thread, trust: Trust, out: Counter[str]) -> bool:
     """Whether it is told; where not, ``out`` counts why."""
     if said.id == request.comment_id and said.kind in {"comment", "review_comment"}:
@@ -93,7 +98,7 @@ _KINDS = {
 
 
 def _why_not(said: Said, request: Request, thread: Thread, trust: Trust) -> str:
-    if said.created_at > request.created_at:
+    if _later(said, request):
         return "written after the request"
     # GitHub's times are whole seconds: what was changed in the very same one may have been changed after it
     if said.edited_at is not None and said.edited_at >= request.created_at:
@@ -109,6 +114,14 @@ def _why_not(said: Said, request: Request, thread: Thread, trust: Trust) -> str:
     if said.author.id not in trust.writers and said.author.id != request.sender.id and not trust.everyone:
         return "by somebody who may not write to the repository"
     return ""
+
+
+def _later(said: Said, request: Request) -> bool:
+    """Within one second, which is all that GitHub's times tell apart, the ids of the same kind do."""
+    asked = {"issue_comment": "comment", "pull_request_review_comment": "review_comment"}.get(request.event)
+    if said.created_at == request.created_at and said.kind == asked and request.comment_id is not None:
+        return said.id > request.comment_id
+    return said.created_at > request.created_at
 
 
 def _threads(request: Request, pieces: Iterable[Said]) -> list[int]:

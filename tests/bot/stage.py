@@ -232,6 +232,16 @@ class Stage:
                 await self.runner.step()
                 await asyncio.sleep(0.005)
 
+    async def beat(self) -> None:
+        """Time passes until running tasks learn that their end is wanted."""
+        self.clock.time += 11
+        await self.runner.step()
+        await self.so(lambda: bool(self.runner.world.cancelled))
+        for box in self.sandbox.boxes.values():
+            box.elapsed += 1
+        self.sandbox.changed.set()
+        await self.settle()
+
     async def so(self, fact: Callable[[], bool], seconds: float = 10.0) -> None:
         """Let everything run until ``fact`` holds."""
         await eventually(fact, seconds, self.local.history)

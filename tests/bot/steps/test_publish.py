@@ -202,8 +202,7 @@ async def test_a13_an_archived_repository_takes_nothing_and_is_asked_for_nothing
     await talk.say("/agent --pr fix it")
     await talk.until(lambda: talk.sandbox.counts()["wait"] == 1)
     await talk.local.change_repository(talk.repository, "archived")
-    talk.clock.time += 11  # a beat later
-    await talk.settle()
+    await talk.beat()
     task = await talk.the_task()
     assert task.state == "done"
     assert talk.pulls() == []
