@@ -23,7 +23,6 @@ __all__ = [
     "marked",
     "marker",
     "mistake_text",
-    "not_on_pull_requests",
     "queued",
     "refused",
     "result",
@@ -78,14 +77,6 @@ def refused(reason: Refusal) -> str:
         Refusal.NO_WRITE: "🚫 **Not done.** Only people who may push to this repository (write, maintain or admin) can "
         "ask for work here. Someone who may can write the command.",
     }[reason]
-
-
-def not_on_pull_requests() -> str:
-    """A command on a pull request's thread."""
-    return (
-        "🚫 **Not done.** Commands work on issues so far; on pull requests they come later. "
-        "Please write the command on an issue."
-    )
 
 
 def failed_to_prepare(reason: Reason, words: str) -> str:
@@ -154,8 +145,9 @@ def help_text(word: str = DEFAULT_WORD, mistake: Mistake | None = None) -> str:
     options = [f"- `--{name}{f' {one.value}' if one.value else ''}`: {one.meaning}" for name, one in OPTIONS.items()]
     rules = (
         "A command starts a line of its own. One command a comment: the first counts. It is taken from people who "
-        "may push to this repository, in a new comment or in one whose author mends it within the hour. What the agent "
-        "changes comes back as a diff."
+        "may push to this repository, in a new comment or in one whose author mends it within the hour: on an issue, a "
+        "pull request, a line of one, or in a review. What the agent changes comes back as a diff, or with `--pr` as a "
+        "pull request. A review of a pull request of mine that asks for changes is a command by itself."
     )
     text = "\n".join(["**Commands**", "", *lines, "", "**Options**, before the prompt", "", *options, "", rules])
     return f"{mistake_text(mistake, word)}\n\n{text}" if mistake else text

@@ -5,15 +5,19 @@ After a change of words: ``python -m tests.bot.test_comments`` writes them anew;
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
 
-from bot import commands, comments
+from bot import commands, comments, conversation_words
 from bot.permissions import SILENT, Refusal
+from bot.pull_comment import opened
 from bot.tasks import Mistake, Slip
 from sandbox import Blocked, ChangedFile, Changes, Outcome, Progress, Reason, State, Usage
+from tests.bot import test_conversation_words
+from tests.bot.test_pull_comment import PUBLISHED
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 
@@ -73,7 +77,6 @@ def sentences() -> dict[str, str]:
         "help": comments.help_text(),
         "help-other-word": comments.help_text("/gofer"),
         "help-after-mistake": comments.help_text("/agent", mistake),
-        "not-on-pull-requests": comments.not_on_pull_requests(),
         **{f"refused-{reason}": comments.refused(reason) for reason in Refusal},
         **{
             f"mistake-{slip}": comments.mistake_text(
@@ -90,6 +93,15 @@ def sentences() -> dict[str, str]:
         "failed-to-prepare-other": comments.failed_to_prepare(Reason.EGRESS_LOST, "the egress did not get ready"),
         "could-not-begin": comments.could_not_begin("The server stopped every time that it began this task."),
         "unreadable": comments.unreadable(),
+        **{f"said-{name}": text for name, text in test_conversation_words.sentences().items()},
+        "pull-opened": opened("t1", outcome(reply="Fixed."), PUBLISHED, note="", details=()),
+        "pull-pushed": opened(
+            "t1",
+            outcome(reply="Fixed."),
+            replace(PUBLISHED, updated=True),
+            note=conversation_words.went_on_from("t0"),
+            details=[conversation_words.ignored(["/agent pr"])],
+        ),
         **results(),
     }
 
