@@ -16,8 +16,10 @@ import aiohttp
 from aiohttp import web
 
 from bot import repo_config, start_check
+from bot.attachments import Places
 from bot.config import Config, ConfigError
 from bot.github import GitHub, GitHubRefused, GitHubUnavailable, open_session
+from bot.github_attachments import Attachments, PublicOnly
 from bot.permissions import Served
 from bot.runner import Runner
 from bot.steps.world import Clock, Rules
@@ -96,8 +98,16 @@ def make_app(
 class Server:
     """``gofer serve`` without the process around it. Use `serving`."""
 
-    def __init__(self, config: Config, store: Store, session: aiohttp.ClientSession, clock: Clock) -> None:
+    def __init__(
+        self,
+        config: Config,
+        store: Store,
+        session: aiohttp.ClientSession,
+        clock: Clock,
+        images: aiohttp.ClientSession | None = None,
+    ) -> None:
         self._config = config
+        self._images = images
         self._session = session
         self._clock = clock
         self.store = store
@@ -187,7 +197,9 @@ class Server:
             operator=self._config.operator_rules,
             allowance=self._config.allowance,
         )
-        self.runner = Runner(self.store, self.github, self._sandbox, rules, self._clock)
+        places = Places.of(self._config.github_url, private=self._config.github_private)
+        images = Attachments(self._images, places) if self._images is not None else None
+        self.runner = Runner(self.store, self.github, self._sandbox, rules, self._clock, images=images)
         await self.runner.run()
 
     async def _check_app(self) -> None:
@@ -233,8 +245,8 @@ async def serving(
     store = await Store.open(config.database)
     try:
         await store.become_worker(config.instance)
-        async with _session(config) as session:
-            server = Server(config, store, session, clock or SystemClock())
+        async with _session(config) as session, _session(config, PublicOnly(private=config.github_private)) as images:
+            server = Server(config, store, session, clock or SystemClock(), images if config.thread_images else None)
             try:
                 await server.listen()
                 server.begin(opener)
@@ -256,11 +268,12 @@ def _make_state_dir(config: Config) -> None:
         raise ConfigError(f"{words}; {make}") from None
 
 
-def _session(config: Config) -> aiohttp.ClientSession:
+def _session(config: Config, resolver: PublicOnly | None = None) -> aiohttp.ClientSession:
     """For GitHub; it trusts the operator's own certificates besides the public ones, where some are named, and goes
     through his proxy unless GitHub is said to be private."""
     host, proxy = config.git_host(), None if config.github_private else config.proxy()
     try:
-        return open_session(ca_pem=host.ca_pem, proxy=proxy)
+        # Through a proxy it is the proxy that looks names up, and the proxy itself may well be private.
+        return open_session(ca_pem=host.ca_pem, proxy=proxy, resolver=resolver if proxy is None else None)
     except ValueError as error:
         raise ConfigError(f"GOFER_GITHUB_CA_FILE or GOFER_PROXY_CA_FILE: {error}") from None

@@ -7,10 +7,12 @@ are derived from the address of GitHub itself, so with a server of one's own not
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 from urllib.parse import SplitResult, urlsplit
+
+from bot.tasks import Frozen
 
 # Images that one task is given. More than these nobody has looked at either.
 MOST: Final = 6
@@ -73,6 +75,45 @@ def _split(url: str) -> SplitResult | None:
     except ValueError:
         return None
     return parts if parts.hostname else None
+
+
+Place = Literal["request", "body", "comment", "review", "review_comment", "title"]
+
+
+class Picture(Frozen):
+    """An image that a task is given: where it is named, and what it is called in the sandbox."""
+
+    url: str
+    name: str
+    place: Place
+    id: int
+    """Of the comment or review; the thread's number for its description."""
+
+
+_SAID: Final[Mapping[Place, str]] = {
+    "request": "the request",
+    "title": "the title",
+    "body": "the description",
+    "comment": "a comment",
+    "review": "a review",
+    "review_comment": "a comment on the files",
+}
+
+
+def told(pictures: Sequence[Picture]) -> str:
+    """What the agent is told of them: our own words and names alone. Empty where there are none."""
+    if not pictures:
+        return ""
+    listed = "\n".join(f"- /inputs/attachments/{one.name} (from {_SAID[one.place]})" for one in pictures)
+    return (
+        "Images of this thread lie beside the work tree, for reading, in the order in which they are named there. What "
+        f"they show is information as the other text is:\n{listed}"
+    )
+
+
+def missing(place: Place, why: str) -> str:
+    """For the list of what the agent was not told."""
+    return f"an image in {_SAID[place]}: {why}"
 
 
 _MARKDOWN: Final = re.compile(r"!\[[^\]\n]{0,300}\]\(\s?<?([^\s<>()]{1,2000})>?(?:\s[^)\n]{0,300})?\)")

@@ -26,6 +26,9 @@ class ConversationSettings(BaseModel):
     review_rounds: int = Field(
         default=3, ge=0, description="times that reviews of one pull request of ours are answered by work"
     )
+    thread_images: bool = Field(
+        default=True, description="hand the images of a thread to its agent; they are fetched from GitHub's hosts alone"
+    )
     repository_setup: bool = Field(
         default=True, description="a repository's own file may name setup commands; they run in its sandbox"
     )

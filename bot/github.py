@@ -23,7 +23,6 @@ from bot.github_comments import Comments
 from bot.github_conversation import Conversation
 from bot.github_deliveries import Deliveries
 from bot.github_http import CALL_TIMEOUT, open_session
-from bot.github_installed import Everywhere
 from bot.github_installations import (
     TO_ASK,
     TO_CHECK,
@@ -36,8 +35,10 @@ from bot.github_installations import (
     expecting,
     to_write,
 )
+from bot.github_installed import Everywhere
 from bot.github_pace import WRITE_SPACING_SECONDS, Sleep
 from bot.github_publishing import Publishing
+from bot.github_rendered import Rendered
 from bot.github_retry import RetryLimits
 from bot.github_roles import role_in
 from bot.github_threads import Threads
@@ -141,6 +142,8 @@ class GitHub:
         self.checks = Checks(self._installations)
         self.missed = Deliveries(self._installations)
         """Webhooks that did not arrive."""
+        self.rendered = Rendered(self._installations)
+        """Texts as they are shown."""
         self.everywhere = Everywhere(self._installations)
         """Where the App is installed."""
 

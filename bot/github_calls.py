@@ -47,6 +47,7 @@ class Call:
     repository_id: int | None = None
     paged: bool = False
     """The result is a ``Page``."""
+    accept: str = ACCEPT
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ class Calls:
                     self._session,
                     call.method,
                     urls.base_for(self._api_url, call.path) + path,
-                    headers(secret),
+                    headers(secret, call.accept),
                     encode(call.body),
                     self._timeout,
                 )
@@ -172,9 +173,9 @@ class Success:
     more: str | None = None
 
 
-def headers(secret: str) -> dict[str, str]:
+def headers(secret: str, accept: str = ACCEPT) -> dict[str, str]:
     """GitHub takes ``bearer`` for JWTs and installation tokens alike."""
-    return sansio.create_headers(USER_AGENT, accept=ACCEPT, jwt=secret) | {
+    return sansio.create_headers(USER_AGENT, accept=accept, jwt=secret) | {
         "x-github-api-version": API_VERSION,
         "content-type": "application/json; charset=utf-8",
     }

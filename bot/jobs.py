@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from bot.tasks import Ending
-from sandbox import Job, Limits, Outcome, Reason, Setup, Source, State
+from sandbox import Attachment, Job, Limits, Outcome, Reason, Setup, Source, State
 
 # A sandbox's name starts with a letter, so that nobody takes it for a container's id.
 NAME_PREFIX = "t"
@@ -32,6 +32,7 @@ def job_for(
     agent: str | None = None,
     setup: Setup | None = None,
     destinations: tuple[str, ...] | None = None,
+    attachments: tuple[Attachment, ...] = (),
 ) -> Job:
     """What the sandbox is asked to do.
 
@@ -45,6 +46,7 @@ def job_for(
         "prompt": prompt,
         "setup": setup,
         "destinations": destinations,
+        "attachments": attachments,
     }
     return Job.model_validate({**fields, **chosen, "source": source, "limits": limits})
 

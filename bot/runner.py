@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from bot.github import GitHub
+from bot.github_attachments import Attachments
 from bot.logs import TASK
 from bot.steps.drive import drive
 from bot.steps.intervals import past
@@ -55,9 +56,10 @@ class Runner:
         clock: Clock,
         *,
         reconcile_seconds: float = RECONCILE_SECONDS,
+        images: Attachments | None = None,
     ) -> None:
         self._woken = asyncio.Event()
-        self.world = World(store, github, sandbox, rules, clock, later=self._later, wake=self.wake)
+        self.world = World(store, github, sandbox, rules, clock, later=self._later, wake=self.wake, images=images)
         self._working: dict[str, tuple[Task, asyncio.Task[None]]] = {}
         self._beside: dict[str, asyncio.Task[None]] = {}
         self._laters: set[asyncio.Task[None]] = set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bot.attachments import Picture
 from bot.repo_rules import Choice
 from bot.tasks import Command, Frozen, Request
 from bot.threads import Head
@@ -18,6 +19,8 @@ class Work(Frozen):
     """What the agent is told, frozen."""
     left_out: tuple[str, ...] = ()
     """What it is not told, and why: a line each."""
+    pictures: tuple[Picture, ...] = ()
+    """Images of the thread that it is given."""
     threads: tuple[int, ...] = ()
     """First comments of the review threads to be answered, by their numbers in the prompt."""
     head: Head | None = None

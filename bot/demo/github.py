@@ -34,6 +34,7 @@ from bot.demo.github_pull_shapes import PullShapes
 from bot.demo.github_server import Server
 from bot.demo.github_shapes import Shapes
 from bot.demo.github_state import App, Comment, Installation, Issue, Repository, User
+from bot.demo.github_uploads import Uploads
 from bot.demo.github_work_state import Pull, ReviewComment, Sent
 from sandbox import spawn
 
@@ -77,6 +78,7 @@ class LocalGitHub(People):
         self.log: list[Exchange] = []
         self.deliveries: list[Delivery] = []
         self.failures: list[Failure] = []
+        self.uploads = Uploads()
         self._changed = asyncio.Event()
         self._stopping = asyncio.Event()
         self._sending: set[asyncio.Task[None]] = set()
@@ -134,6 +136,7 @@ class LocalGitHub(People):
             reviewed=self._reviewed,
             labelled=self._labelled,
             again=self._again,
+            uploads=self.uploads,
         )
         self._server = Server(
             self._world,
@@ -191,6 +194,10 @@ class LocalGitHub(People):
         """Somebody deletes a comment."""
         issue.comments.remove(comment)
         await self._deliver_comment("deleted", repository, issue, comment)
+
+    def upload(self, data: bytes, *, private: bool = False) -> str:
+        """Somebody drops a file into a text: the address that is written there."""
+        return f"{self.git_url}{self.uploads.keep(data, private=private)}"
 
     def fail(self, failure: Failure) -> Failure:
         """Script a failure. The first that applies to a call is the one."""

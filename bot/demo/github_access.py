@@ -13,6 +13,7 @@ from bot.demo.github_auth import Caller, Refusal, grants
 from bot.demo.github_pull_shapes import PullShapes
 from bot.demo.github_shapes import Shapes
 from bot.demo.github_state import App, Comment, Issue, Repository, State, Token, User
+from bot.demo.github_uploads import Uploads
 from bot.demo.github_work_state import Pull, ReviewComment, Sent
 
 
@@ -26,6 +27,7 @@ class Asked:
     query: Mapping[str, str]
     body: Any
     caller: Caller
+    accept: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class World:
     reviewed: Callable[[Repository, Issue, ReviewComment], None]
     labelled: Callable[[Repository, Issue, str, str, User], None]
     again: Callable[[Sent], None]
+    uploads: Uploads = field(default_factory=Uploads)
 
 
 def as_app(asked: Asked) -> None:

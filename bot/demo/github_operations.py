@@ -10,6 +10,7 @@ from bot.demo.github_access import Answered, Asked, World, as_app, number, paged
 from bot.demo.github_auth import Refusal
 from bot.demo.github_shapes import REACTIONS, stamp
 from bot.demo.github_state import Comment, Installation, Reaction, Token, role_of
+from bot.demo.github_uploads import rendered
 
 TOKEN_LIFE = timedelta(hours=1)
 MAX_COMMENT_CHARACTERS = 65_536
@@ -110,7 +111,12 @@ def get_permission(world: World, asked: Asked) -> Answered:
 
 def get_issue(world: World, asked: Asked) -> Answered:
     repository, issue = reach_issue(world, asked, "read")
-    return Answered(200, world.shapes.issue(repository, issue))
+    return Answered(200, world.shapes.issue(repository, issue) | _rendered(asked, issue.body))
+
+
+def _rendered(asked: Asked, body: str) -> dict[str, Any]:
+    """What only some media types bring."""
+    return {"body_html": rendered(body)} if ".full+json" in asked.accept else {}
 
 
 # Comments.
@@ -139,7 +145,7 @@ def create_comment(world: World, asked: Asked) -> Answered:
 
 def get_comment(world: World, asked: Asked) -> Answered:
     repository, issue, comment = reach_comment(world, asked, "read")
-    return Answered(200, world.shapes.comment(repository, issue, comment, world.app))
+    return Answered(200, world.shapes.comment(repository, issue, comment, world.app) | _rendered(asked, comment.body))
 
 
 def update_comment(world: World, asked: Asked) -> Answered:

@@ -13,7 +13,7 @@ from typing import Any
 from aiohttp import web
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from bot.demo import github_git_http
+from bot.demo import github_git_http, github_uploads
 from bot.demo.github_access import Answered, Asked, Moved, World
 from bot.demo.github_auth import NOBODY, Caller, Refusal, caller
 from bot.demo.github_failures import Failure
@@ -49,6 +49,8 @@ class Server:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         try:
+            if request.path.startswith(github_uploads.PATH):
+                return self._world.uploads.serve(request)
             if match := github_git_http.PATH.fullmatch(request.rel_url.raw_path):
                 return await self._git(request, match["owner"], match["repo"], match["verb"])
             return await self._api(request)
@@ -97,7 +99,8 @@ class Server:
             if found is None:
                 raise Refusal(404, "Not Found")
             route, params = found
-            asked = Asked(request.method, path, params, dict(request.rel_url.query), decoded(body), who)
+            query, accept = dict(request.rel_url.query), request.headers.get("Accept", "")
+            asked = Asked(request.method, path, params, query, decoded(body), who, accept)
             return who, route.handler(world, asked)
         except Refusal as error:
             return who, Answered(error.status, error.body)

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import secrets
 
-from bot import context, jobs
+from bot import attachments, context, jobs
 from bot.asking import ISSUE_PROMPT, about
 from bot.context import Trust
 from bot.repo_rules import Rules
+from bot.steps.attach import again, gather
 from bot.steps.ground import source, stand
 from bot.steps.repo import rules_of
 from bot.steps.world import World, where_of
 from bot.store import Task
 from bot.threads import Said, Thread
-from sandbox import Job
+from sandbox import Attachment, Job
 
 
 async def brief(world: World, task: Task) -> tuple[Task, Job]:
     """Freeze what the agent is told, once; then the job is the same whoever asks for it."""
     rules = await rules_of(world, task)
     if not task.work.prompt:
-        task = await _frozen(world, task, rules)
+        task, files = await _frozen(world, task, rules)
+    else:
+        files = await again(world, task)
     work, choice = task.work, task.work.choice
     named = work.asked.options if work.asked else task.request.command.options
     job = jobs.job_for(
@@ -33,11 +36,12 @@ async def brief(world: World, task: Task) -> tuple[Task, Job]:
         model=choice.model if choice and (world.rules.model or named.agent or named.model) else None,
         setup=rules.setup,
         destinations=None if rules.destinations == world.rules.operator.destinations else rules.destinations,
+        attachments=files,
     )
     return task, job
 
 
-async def _frozen(world: World, task: Task, rules: Rules) -> Task:
+async def _frozen(world: World, task: Task, rules: Rules) -> tuple[Task, tuple[Attachment, ...]]:
     """Read the thread and write down what of it is told, and what the work stands on."""
     request, where = about(task.request, task.work.origin), where_of(task)
     thread = await world.github.threads.read(where, request.thread, is_pull_request=request.is_pull_request)
@@ -48,9 +52,16 @@ async def _frozen(world: World, task: Task, rules: Rules) -> Task:
     told = context.tell(
         request, asked.prompt or ISSUE_PROMPT, thread, trust, secrets.token_hex(16), instructions=rules.instructions
     )
+    images = await gather(world, task, request, asked.prompt, context.pieces_of(request, thread, trust))
     work = await stand(world, task)
-    kept = {"left_out": told.left_out, "threads": told.threads, "thread_title": thread.title}
-    return await world.store.set_work(task, work.model_copy(update={"prompt": told.text, **kept}))
+    kept = {
+        "prompt": "\n\n".join(text for text in (told.text, attachments.told(images.pictures)) if text),
+        "left_out": (*told.left_out, *images.left_out),
+        "pictures": images.pictures,
+        "threads": told.threads,
+        "thread_title": thread.title,
+    }
+    return await world.store.set_work(task, work.model_copy(update=kept)), images.files
 
 
 def as_asked(thread: Thread, title: str) -> Thread:

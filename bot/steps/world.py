@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 
 from bot.allowance import Allowance
 from bot.github import GitHub, RepositoryRef
+from bot.github_attachments import Attachments
 from bot.permissions import Served
 from bot.repo_config import RepoConfig
 from bot.repo_rules import OperatorRules
@@ -58,6 +59,8 @@ class World:
     wake: Callable[[], None]
     cancelled: set[str] = field(default_factory=set)
     untidy: list[str] = field(default_factory=list)
+    images: Attachments | None = None
+    """Fetches the images that a thread names; None: nobody does."""
     files: dict[int, tuple[float, RepoConfig]] = field(default_factory=dict)
     """Repositories' own files by repository id, with the time at which each was read."""
     asking: WeakValueDictionary[tuple[int, int], asyncio.Lock] = field(default_factory=WeakValueDictionary)

@@ -13,9 +13,11 @@ import aiohttp
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from bot.attachments import Places
 from bot.demo import github_git_objects
 from bot.demo.github import Comment, Issue, LocalGitHub, Repository
 from bot.github import GitHub, RetryLimits, open_session
+from bot.github_attachments import Attachments
 from bot.permissions import Served
 from bot.runner import Runner
 from bot.steps.world import Rules
@@ -76,6 +78,7 @@ class Stage:
         """A process starts."""
         self.store = await Store.open(self.url, clock=self.clock)
         await self.store.become_worker(self.worker)
+        self.images = open_session()
         self.github = GitHub(
             self.session,
             app_id=str(self.local.app.id),
@@ -92,12 +95,19 @@ class Stage:
             model="model",
         )
         self.runner = Runner(
-            self.store, self.github, self.sandbox, rules, self.clock, reconcile_seconds=self.reconcile_seconds
+            self.store,
+            self.github,
+            self.sandbox,
+            rules,
+            self.clock,
+            reconcile_seconds=self.reconcile_seconds,
+            images=Attachments(self.images, Places.of(self.local.git_url, private=True)),
         )
 
     async def close(self) -> None:
         """A process ends politely."""
         await self.runner.stop()
+        await self.images.close()
         await self.github.close()
         await self.store.close()
 

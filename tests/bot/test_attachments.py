@@ -6,7 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.attachments import MAX_URL_CHARS, MOST_NAMED, Places, kind_of, name_of, named, raw, signed, upload_of
+from bot.attachments import (
+    MAX_URL_CHARS,
+    MOST_NAMED,
+    Picture,
+    Places,
+    kind_of,
+    missing,
+    name_of,
+    named,
+    raw,
+    signed,
+    told,
+    upload_of,
+)
 
 COM = Places.of("https://github.com")
 OWN = Places.of("https://ghe.example.org:8443", private=True)
@@ -127,3 +140,12 @@ def test_b86_signed_addresses_are_found_by_the_upload_they_are_of() -> None:
     assert signed(html, COM) == {ID: url.replace("&amp;", "&")}
     assert upload_of(f"https://github.com/user-attachments/assets/{ID.upper()}") == ID
     assert upload_of("https://github.com/user-attachments/files/1/a.png") is None
+
+
+def test_the_agent_is_told_of_them_in_words_that_are_ours() -> None:
+    assert told([]) == ""
+    url = f"https://github.com/user-attachments/assets/{ID}"
+    text = told([Picture(url=url, name="image-1.png", place="review_comment", id=7)])
+    assert "/inputs/attachments/image-1.png (from a comment on the files)" in text
+    assert ID not in text
+    assert missing("body", "it is too large") == "an image in the description: it is too large"
