@@ -62,6 +62,8 @@ class FakeSandbox:
     jobs: list[Job] = field(default_factory=list)
     does: Callable[[Job], Outcome] | None = None
     """What an agent that ends at once does with its job, in place of ``automatic``."""
+    unfit: PrepareFailed | None = None
+    """Raised for whatever has an earlier result to be laid into its checkout."""
     gone: set[str] = field(default_factory=set)
     """URLs that nothing can be fetched from."""
     running_at_most: int = 0
@@ -89,6 +91,8 @@ class FakeSandbox:
         await self._called("prepare", job.name)
         if job.source is not None and job.source.url in self.gone:
             raise PrepareFailed(Reason.FETCH_FAILED, "The repository could not be fetched.")
+        if self.unfit is not None and job.source is not None and job.source.patch is not None:
+            raise self.unfit
         if secrets.fetch_token is not None:
             self.tokens.append(secrets.fetch_token.get_secret_value())
         self.boxes.setdefault(job.name, Box(job))
