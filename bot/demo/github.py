@@ -34,7 +34,6 @@ from bot.demo.github_pull_shapes import PullShapes
 from bot.demo.github_server import Server
 from bot.demo.github_shapes import Shapes
 from bot.demo.github_state import App, Comment, Installation, Issue, Repository, User
-from bot.demo.github_uploads import Uploads
 from bot.demo.github_work_state import Pull, ReviewComment, Sent
 from sandbox import spawn
 
@@ -78,7 +77,6 @@ class LocalGitHub(People):
         self.log: list[Exchange] = []
         self.deliveries: list[Delivery] = []
         self.failures: list[Failure] = []
-        self.uploads = Uploads()
         self._changed = asyncio.Event()
         self._stopping = asyncio.Event()
         self._sending: set[asyncio.Task[None]] = set()
@@ -195,10 +193,6 @@ class LocalGitHub(People):
         issue.comments.remove(comment)
         await self._deliver_comment("deleted", repository, issue, comment)
 
-    def upload(self, data: bytes, *, private: bool = False) -> str:
-        """Somebody drops a file into a text: the address that is written there."""
-        return f"{self.git_url}{self.uploads.keep(data, private=private)}"
-
     def fail(self, failure: Failure) -> Failure:
         """Script a failure. The first that applies to a call is the one."""
         self.failures.append(failure)
@@ -225,7 +219,6 @@ class LocalGitHub(People):
         return self._for(repository, world.shapes.comment_event(action, repository, issue, comment, self.app))
 
     def _for(self, repository: Repository, payload: dict[str, Any]) -> dict[str, Any]:
-        """With the installation that it is delivered for."""
         if (installation := self.state.installation_of(repository)) is not None:
             payload["installation"] = {"id": installation.id, "node_id": "MDIzOkludGVncmF0aW9uSW5zdGFsbGF0aW9uMQ=="}
         return payload

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from bot.demo import github_git, github_git_objects
@@ -15,6 +16,7 @@ from bot.demo.github_events import Events
 from bot.demo.github_git import Files
 from bot.demo.github_log import Delivery
 from bot.demo.github_state import Installation, Issue, Repository, User
+from bot.demo.github_uploads import Uploads
 from bot.demo.github_work_state import CheckRun, Pull, Review, ReviewComment
 
 
@@ -23,6 +25,11 @@ class People(Contents):
 
     _events: Events
     _clock: Callable[[], datetime]
+    git_url: str
+
+    def __init__(self, root: Path, clock: Callable[[], datetime]) -> None:
+        super().__init__(root, clock)
+        self.uploads = Uploads()
 
     async def _tell(self, event: str, repository: Repository, payload: dict[str, Any]) -> Delivery | None:
         raise NotImplementedError
@@ -196,6 +203,10 @@ class People(Contents):
             "requested_action", repository, check, self.state.user(user), requested_action=action
         )
         await self._tell("check_run", repository, payload)
+
+    def upload(self, data: bytes, *, private: bool = False) -> str:
+        """Somebody drops a file into a text: the address that is written there."""
+        return f"{self.git_url}{self.uploads.keep(data, private=private)}"
 
     # Repositories and installations.
 
