@@ -33,6 +33,8 @@ IMAGES, DEV = Path("/images"), Path("/dev")
 # What must stay free on the host's disk beside every byte promised to the images: the engine and the bot live there.
 FLOOR_BYTES = 1024 * MIB
 AGENT_UID = 65532
+# The operator's own folder may be open to all users of the machine; what is in an image is the repository's readers'.
+UMASK = 0o077
 # The one folder of the agent's uid in each volume's root.
 ROLES = {"ws": "repo", "clean": "data"}
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
@@ -215,7 +217,8 @@ def format_image(image: Path, size: Size, identity: str, role: str) -> None:
     with tempfile.TemporaryDirectory() as place:
         root = Path(place)
         root.chmod(0o755)
-        (root / folder).mkdir(mode=0o755)
+        (root / folder).mkdir()
+        (root / folder).chmod(0o755)
         (root / "id").write_text(identity)
         (root / "id").chmod(0o444)
         if role == "ws":  # where Node looks for the repository's dependencies, one folder above it
@@ -258,6 +261,7 @@ def run(store: Store, argv: list[str]) -> dict[str, object]:
 
 def main(argv: list[str]) -> int:
     """The command line: always one JSON object."""
+    os.umask(UMASK)
     try:
         answer = run(Store(IMAGES, DEV), argv)
     except Exception as error:

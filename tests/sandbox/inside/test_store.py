@@ -57,6 +57,16 @@ def test_commands_may_be_repeated(helpers: Helpers) -> None:
 
 
 @pytest.mark.engine
+def test_no_other_user_of_the_machine_reads_an_image(helpers: Helpers) -> None:
+    make(helpers, "one")
+    saved = helpers.store("snapshot", "one", IDENTITY)
+    assert helpers.store("deps", "make", "0" * 20, "0" * 8, SIZE, "2000").code == saved.code == 0
+    seen = helpers.on_devices(["find", "/images", "-mindepth", "1", "-perm", "/077"])
+    assert helpers.on_devices(["find", "/images", "-name", "*.img", "-o", "-name", "*.draft"]).out.count(b"\n") == 3
+    assert seen.out == b""
+
+
+@pytest.mark.engine
 def test_after_a_restart_of_the_host_the_files_are_there_again(helpers: Helpers) -> None:
     devices = make(helpers, "one")
     helpers.on_devices(["losetup", "-d", *devices.values()])  # as a restart does
