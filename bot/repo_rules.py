@@ -51,7 +51,8 @@ class Rules(Frozen):
     protected: tuple[str, ...] = ()
     instructions: str = ""
     setup: Setup | None = None
-    destinations: tuple[str, ...] = ()
+    destinations: tuple[str, ...] | None = None
+    """None: all that the operator allows, wherever that is written down."""
     limits: Limits = Limits()
     rounds: int = 3
     everyone_is_told: bool = False
@@ -128,9 +129,9 @@ def _setup(operator: OperatorRules, config: RepoConfig) -> Setup | None:
     return Setup(commands=tuple(given.commands), lockfiles=tuple(given.lockfiles), seconds=given.minutes * 60)
 
 
-def _destinations(operator: OperatorRules, config: RepoConfig) -> tuple[str, ...]:
+def _destinations(operator: OperatorRules, config: RepoConfig) -> tuple[str, ...] | None:
     if config.allowed_destinations is None:
-        return operator.destinations
+        return None
     return _each("allowed_destinations", config.allowed_destinations, operator.destinations)
 
 

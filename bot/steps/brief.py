@@ -35,7 +35,7 @@ async def brief(world: World, task: Task) -> tuple[Task, Job]:
         agent=choice.agent if choice and (world.rules.agent or named.agent or named.model) else None,
         model=choice.model if choice and (world.rules.model or named.agent or named.model) else None,
         setup=rules.setup,
-        destinations=None if rules.destinations == world.rules.operator.destinations else rules.destinations,
+        destinations=rules.destinations,
         attachments=files,
     )
     return task, job

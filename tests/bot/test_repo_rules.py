@@ -33,7 +33,7 @@ def test_without_a_file_the_operators_rules_hold() -> None:
     assert (found.role, found.users, found.bots, found.rounds) == (Role.WRITE, None, frozenset(), 3)
     assert found.agents == OPERATOR.agents
     assert found.labels == {"agent": ""}
-    assert found.destinations == ("npm", "pypi")
+    assert found.destinations is None  # all that the operator allows
     assert found.limits == OPERATOR.limits
 
 

@@ -149,3 +149,20 @@ def test_a_bound_on_cost_for_a_model_of_unknown_price_is_refused_in_words(tmp_pa
     with pytest.raises(ValueError, match="the price of the model mystery-1 is not known"):
         first_line(settings, job(model="mystery-1", limits=Limits(cost_usd=2)), None, Secrets())
     assert first_line(settings, job(model="mystery-1"), None, Secrets())["policy"]["budget"]["prices"] is None
+
+
+def test_a_job_may_have_less_of_what_the_operator_allows_and_never_more(tmp_path: Path) -> None:
+    settings = Settings(state_dir=tmp_path, allowed=presets.parse("npm, pypi, mirror.example.org:8443"))
+
+    def hosts(destinations: tuple[str, ...] | None) -> list[str]:
+        line = first_line(settings, job(destinations=destinations), None, Secrets(), setup=True)
+        rules, _ = parse(json.dumps(line).encode())
+        assert rules.general is not None
+        return [host for host, _ in rules.general.allowed]
+
+    every = hosts(None)
+    assert len(every) == 4
+    assert hosts(("mirror.example.org:8443",)) == ["mirror.example.org"]
+    assert hosts(("pypi",)) == every[1:3]
+    assert hosts(("npm", "evil.example.org", "mirror.example.org")) == every[:1]
+    assert hosts(()) == []

@@ -6,7 +6,7 @@ import pytest
 
 from sandbox.egress.places import GRAMMARS, is_name
 from sandbox.egress.places import parse as egress_parse
-from sandbox.presets import PRESETS, parse, preset
+from sandbox.presets import PRESETS, among, parse, preset
 from sandbox.settings import Destination
 
 
@@ -75,3 +75,13 @@ def test_a_mistake_is_named_in_words(entry: str, words: str) -> None:
 def test_private_that_is_not_in_the_list_is_a_mistake() -> None:
     with pytest.raises(ValueError, match=r"b\.test is said to be private and is not in the list"):
         parse("a.test", private=["b.test"])
+
+
+def test_those_among_the_allowed_that_are_named_are_as_the_operator_has_them() -> None:
+    allowed = parse("npm, inner.example.org", private=["inner.example.org"], ca_pem="CA")
+    (inner,) = among(["inner.example.org"], allowed)
+    assert (inner.private, inner.ca_pem) == (True, "CA")
+    assert among(["npm"], allowed) == preset("npm")
+    assert among(PRESETS, allowed) == preset("npm")
+    for nothing in ("go", "other.example.org", "inner.example.org:444", "*", "https://x/", ""):
+        assert among([nothing], allowed) == ()
