@@ -25,6 +25,7 @@ class People(Contents):
 
     _events: Events
     _clock: Callable[[], datetime]
+    url: str
     git_url: str
 
     def __init__(self, root: Path, clock: Callable[[], datetime]) -> None:
@@ -203,6 +204,14 @@ class People(Contents):
             "requested_action", repository, check, self.state.user(user), requested_action=action
         )
         await self._tell("check_run", repository, payload)
+
+    async def transfer(self, repository: Repository, issue: Issue, other: Repository) -> Issue:
+        """Somebody moves an issue to another repository, where it has another number: the old address leads there."""
+        there = self.add_issue(other, issue.title, issue.body, issue.user.login)
+        issue.moved_to = f"{self.url}/repositories/{other.id}/issues/{there.number}"
+        payload = self._events.issues("transferred", repository, issue, repository.owner)
+        await self._tell("issues", repository, payload)
+        return there
 
     def upload(self, data: bytes, *, private: bool = False) -> str:
         """Somebody drops a file into a text: the address that is written there."""

@@ -88,7 +88,7 @@ async def test_a_revoked_token_is_bad_at_once(github_world: LocalGitHub, fake_ti
     "body",
     [
         {"permissions": {"administration": "write"}},
-        {"permissions": {"contents": "admin"}},
+        {"permissions": {"members": "read"}},
         {"repository_ids": [1], "permissions": {"contents": "read"}},
     ],
 )

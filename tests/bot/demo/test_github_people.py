@@ -112,3 +112,12 @@ async def test_an_event_that_the_app_has_not_asked_for_is_not_sent(github_world:
     github_world.app.events = ("issue_comment",)
     await github_world.lock(place.repository, place.issue)
     assert await heard(github_world) == []
+
+
+async def test_a_transferred_issue_answers_with_where_it_is(
+    github_world: LocalGitHub, place: Place, token: str
+) -> None:
+    other = github_world.add_repository("octo", "other", {})
+    there = await github_world.transfer(place.repository, place.issue, other)
+    status, _, headers = await ask(github_world, "GET", f"/repos/octo/hello/issues/{place.issue.number}", bearer=token)
+    assert (status, headers["Location"]) == (301, f"{github_world.url}/repositories/{other.id}/issues/{there.number}")
