@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from bot import __main__ as command
+from bot.command_options import OPTIONS
 from bot.commands import VERBS
 from bot.config import settings
 from bot.tasks import Verb
+from bot.triggers import TRIGGERS
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("deploy/*.md")])
@@ -68,6 +70,12 @@ def test_every_verb_of_the_grammar_is_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text()
     lone = [verb for verb in VERBS if verb is not Verb.RUN]  # written without a word of its own: `/agent PROMPT`
     assert [verb for verb in lone if f"/agent {verb}" not in readme] == []
+
+
+def test_every_option_and_every_event_that_asks_is_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert [name for name in OPTIONS if f"`--{name}" not in readme] == []
+    assert [event for event in TRIGGERS if f"`{event}`" not in readme] == []
 
 
 def test_the_two_units_share_the_socket_and_not_the_engine() -> None:

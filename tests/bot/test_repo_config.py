@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from bot.repo_config import ConfigMistake, RepoConfig, parse, schema
+from tests.bot.repo_page import keys, page
 
 WHOLE = """
 ask:
@@ -96,3 +97,11 @@ def test_the_schema_for_editors_takes_what_we_take_and_is_the_published_one() ->
         jsonschema.validate({"agent": "claude"}, schema())
     published = Path(__file__).parent.parent.parent / "deploy" / "gofer.schema.json"
     assert json.loads(published.read_text()) == schema(), "python -m tests.bot.repo_schema > deploy/gofer.schema.json"
+
+
+def test_the_page_for_maintainers_is_the_one_the_code_has_and_its_example_is_taken() -> None:
+    written = (Path(__file__).parent.parent.parent / "deploy" / "repository.md").read_text()
+    assert written == page(), "python -m tests.bot.repo_page > deploy/repository.md"
+    assert parse(written.split("```yaml\n")[1].split("```")[0]).default.result == "pr"
+    named = [key for key, *_ in keys()]
+    assert [name for name in RepoConfig.model_fields if not any(key.split(".")[0] == name for key in named)] == []
