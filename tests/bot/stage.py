@@ -78,7 +78,6 @@ class Stage:
         """A process starts."""
         self.store = await Store.open(self.url, clock=self.clock)
         await self.store.become_worker(self.worker)
-        self.images = open_session()
         self.github = GitHub(
             self.session,
             app_id=str(self.local.app.id),
@@ -101,13 +100,12 @@ class Stage:
             rules,
             self.clock,
             reconcile_seconds=self.reconcile_seconds,
-            images=Attachments(self.images, Places.of(self.local.git_url, private=True)),
+            images=Attachments(self.session, Places.of(self.local.git_url, private=True)),
         )
 
     async def close(self) -> None:
         """A process ends politely."""
         await self.runner.stop()
-        await self.images.close()
         await self.github.close()
         await self.store.close()
 
