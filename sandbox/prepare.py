@@ -24,7 +24,7 @@ from sandbox.inputs import fill, for_agent, for_fetch, for_instructions
 from sandbox.job import Job, Limits, Reason, Secrets, Setup, Source
 from sandbox.link import EgressFailed, Link
 from sandbox.slots import Slot
-from sandbox.source import identity, repository
+from sandbox.source import fetchable, identity, repository
 from sandbox.state import Workspace
 from sandbox.task import Task, placed, task_of
 from sandbox.wayout import Way, end_fetch, end_setup, open_way
@@ -150,9 +150,10 @@ def _repository_of(context: Context, workspace: Workspace | None) -> str | None:
 
 
 def filling_of(context: Context, name: str, source: Source, given: Secrets, limits: Limits) -> Filling:
-    """Raises ``PrepareFailed`` for what may not be fetched, with the form to send."""
+    """Raises ``PrepareFailed`` for what may not be fetched, with the form to send, before anything is removed."""
     try:
         wanted = repository(source.url, context.settings.git_host) if source.bundle is None else None
+        fetchable(source, given)
     except ValueError as error:
         raise PrepareFailed(Reason.FETCH_FAILED, f"{error}.") from error
     if source.patch is not None and len(source.patch) > limits.patch_bytes:

@@ -30,7 +30,8 @@ READ_SECONDS = 60.0  # of a few small files; a tree at its bounds takes seconds
 READ_BYTES = 32 * 2**20  # 16 MiB of files, as base64 in JSON
 WORDS_BYTES = 2_000  # of what the commands say, the end
 CANCEL_SECONDS = 1.0  # between two looks for a cancel
-START_SECONDS = 30.0  # beyond the commands' own time: the container's start and the relays
+START_SECONDS = 30.0  # of the container, before the commands' own time
+RELAY_SECONDS = 10.0  # beyond the commands' own time: inside, the relays come first
 
 
 @dataclass(frozen=True)
@@ -151,8 +152,9 @@ async def _run(context: Context, what: Plan, seconds: float) -> tuple[int | None
     """The exit status (None: it took too long and was killed) and the end of what was said."""
     engine, tail = context.engine, bytearray()
     try:
-        async with asyncio.timeout(seconds + START_SECONDS), engine.attach(what.name) as stream:
+        async with asyncio.timeout(START_SECONDS) as limit, engine.attach(what.name) as stream:
             await engine.start(what.name)
+            limit.reschedule(asyncio.get_running_loop().time() + seconds + RELAY_SECONDS)
             while (piece := await stream.read()) is not None:
                 tail += piece[1]
                 del tail[:-WORDS_BYTES]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from urllib.parse import SplitResult, urlsplit
 
-from sandbox.job import Limits, Source
+from sandbox.inside.bounds import Failed
+from sandbox.inside.refs import check_commit, check_ref
+from sandbox.job import Limits, Secrets, Source
 from sandbox.settings import GitHost
 
 # GitHub's own rules are narrower; these are the ones that keep a URL path a URL path.
@@ -28,6 +30,21 @@ def repository(url: str, host: GitHost) -> str:
     if not OWNER.fullmatch(owner) or not REPOSITORY.fullmatch(name) or name in {".", ".."}:
         raise ValueError(f"the repository must be given as {form}")
     return f"{owner}/{name}"
+
+
+def fetchable(source: Source, given: Secrets) -> None:
+    """What the fetch helper and the egress would refuse, whatever the host has. Raises ``ValueError`` with the reason,
+    which never quotes the token."""
+    try:
+        if source.ref:
+            check_ref(source.ref)
+        if source.commit:
+            check_commit(source.commit)
+    except Failed as error:
+        raise ValueError(f"The repository could not be fetched: {error}") from error
+    token = given.fetch_token.get_secret_value() if given.fetch_token is not None else ""
+    if not token.isascii() or (token and not token.isprintable()):
+        raise ValueError("The repository could not be fetched: its token is not printable ASCII")
 
 
 def identity(repository: str, host: GitHost) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import SecretStr
 
-from sandbox.job import Limits, Source
+from sandbox.job import Limits, Secrets, Source
 from sandbox.settings import GitHost
-from sandbox.source import fetch_request, repository
+from sandbox.source import fetch_request, fetchable, repository
 
 GITHUB = GitHost()
 LOCAL = GitHost(base_url="http://host.docker.internal:4321/git", private=True)
@@ -61,3 +62,20 @@ def test_the_helper_is_told_the_relay_and_the_agent_the_public_address() -> None
     assert request["url"] == "http://127.0.0.1:9002/o/r.git"
     assert request["origin"] == "https://github.com/o/r"
     assert fetch_request(source, None, Limits())["url"] == ""
+
+
+@pytest.mark.parametrize(
+    ("ref", "token", "words"),
+    [
+        ("--upload-pack=x", None, "'--upload-pack=x' is not a name"),
+        ("a b", None, "'a b' is not a name"),
+        (None, "sec\nret", "its token is not printable ASCII"),
+        (None, "gehe\u00edm", "its token is not printable ASCII"),
+    ],
+)
+def test_what_nobody_could_fetch_is_told_without_its_token(ref: str | None, token: str | None, words: str) -> None:
+    given = Secrets(fetch_token=SecretStr(token)) if token else Secrets()
+    with pytest.raises(ValueError, match=words) as refused:
+        fetchable(Source(url="https://github.com/o/r", ref=ref), given)
+    assert token is None or token not in str(refused.value)
+    fetchable(Source(url="https://github.com/o/r", ref="feature/one"), Secrets(fetch_token=SecretStr("ghs_x")))

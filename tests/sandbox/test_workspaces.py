@@ -178,6 +178,16 @@ async def test_of_two_that_begin_at_once_one_wins(bench: Bench) -> None:
         assert f"+{answers.index(None)}" in text(outcome.changes)
 
 
+async def test_what_nobody_could_fetch_changes_nothing(bench: Bench) -> None:
+    mistyped = bench.source.model_copy(update={"ref": "feature one"})
+    async with bench.service(PROMPTED) as service:
+        await fetched(bench, service)
+        await did(bench, service, "echo work > work.txt")
+        with pytest.raises(PrepareFailed, match="'feature one' is not a name"):
+            await service.fetch(bench.handle, mistyped, Secrets(), SMALL)
+        assert "+work" in text(await service.diff(bench.handle))
+
+
 async def test_a_second_fetch_replaces_the_workspace_and_while_it_fetches_nobody_begins(
     bench: Bench, tmp_path: Path
 ) -> None:
