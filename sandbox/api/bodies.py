@@ -78,6 +78,8 @@ async def write(request: web.Request, response: web.StreamResponse, part: bytes)
             await response.write(part)
     except TimeoutError:
         raise cut(request, "the other side takes nothing") from None
+    except ConnectionError as error:  # aiohttp has two words for one that has gone: at a write, and waiting after it
+        raise cut(request, "the other side is gone") from error
 
 
 def cut(request: web.Request, words: str) -> ConnectionResetError:

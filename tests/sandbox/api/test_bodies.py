@@ -15,6 +15,9 @@ from sandbox.api import bodies
 from sandbox.api.asked import Refused
 from tests.sandbox.api.memory import TOKEN, served
 
+# Bytes: more than the kernel and both sides hold for a connection.
+LONG = 64 * 2**20
+
 
 @asynccontextmanager
 async def reading(reader: bodies.Bodies) -> AsyncIterator[str]:
@@ -102,3 +105,16 @@ async def cut(writer: asyncio.StreamWriter) -> None:
         except ConnectionError:
             return
         await asyncio.sleep(0.05)
+
+
+async def test_whoever_goes_away_in_a_long_answer_is_no_error_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with asyncio.timeout(20), served(tmp_path) as runner:
+        runner.memory.patch = b"x" * LONG
+        await runner.answer("POST", "/sandboxes/x/repository", b'{"url": "https://github.com/o/r"}')
+        async with runner.call("GET", "/sandboxes/x/diff") as response:
+            assert await response.content.readexactly(1) == b"x"  # the server waits for room now
+            response.close()
+        assert (await runner.answer("GET", "/sandboxes/x/task"))[0] == 200
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
