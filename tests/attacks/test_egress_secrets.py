@@ -43,9 +43,12 @@ def egress(here: World, model: StandIn, git: StandIn) -> Egress:
 
 
 def test_c01_the_client_finds_no_secret_in_what_it_can_reach(egress: Egress) -> None:
-    """Its sockets are all that it shares with the egress, and a socket holds nothing to read."""
+    """Its sockets and a certificate are all that it shares with the egress; a socket holds nothing to read."""
     found = egress.run("find", "/sock/agent", "/sock/fetch", "-mindepth", "1", "-printf", "%y%m %f\\n").split("\n")
-    assert sorted(found) == ["", "s666 general.sock", "s666 git.sock", "s666 model.sock"]
+    assert sorted(found) == ["", "f644 ca.pem", "s666 general.sock", "s666 git.sock", "s666 model.sock"]
+    shown = egress.run("cat", "/sock/agent/ca.pem")
+    assert shown.startswith("-----BEGIN CERTIFICATE-----")
+    assert "PRIVATE" not in shown
 
 
 def test_c01_c14_no_secret_in_environment_arguments_files_or_the_engines_record(egress: Egress) -> None:

@@ -57,9 +57,11 @@ def test_c02_a_private_clone_is_delivered_without_its_token(seen: Seen, tmp_path
             assert seen.holds(zlib.decompress(content)) == [], name
     with tarfile.open(fileobj=BytesIO(seen.delivered)) as archive:
         archive.extractall(tmp_path, filter="tar")
+    mirrors = [str(found) for found in (tmp_path / "mirror" / "data").glob("git*/objects")]
+    borrowed = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": ":".join(mirrors)}
     for folder in ("ws/repo/.git", "clean/data/git"):
         git = ["git", f"--git-dir={tmp_path / folder}", "cat-file", "--batch", "--batch-all-objects"]
-        objects = subprocess.run(git, capture_output=True, check=True, env=ENVIRONMENT).stdout
+        objects = subprocess.run(git, capture_output=True, check=True, env=ENVIRONMENT | borrowed).stdout
         assert b"# Here" in objects
         assert seen.holds(objects) == []
 
