@@ -6,6 +6,8 @@ Each has a ``main()`` that prints what it measured. One that fails does not stop
 from __future__ import annotations
 
 import importlib
+import os
+import signal
 import sys
 import traceback
 from pathlib import Path
@@ -21,6 +23,9 @@ def main() -> int:
         print(f"no such bench: {', '.join(sorted(unknown))}; there are: {', '.join(names)}", file=sys.stderr)
         return 2
     sys.argv[1:] = []
+    # A terminated bench removes what it has made, as after Ctrl-C (which a shell's background jobs ignore otherwise).
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
     print(describe(), flush=True)
     failed = []
     for name in names:
