@@ -282,19 +282,22 @@ async def test_b70_a_head_that_moved_meanwhile_is_left_alone_and_the_work_put_be
     assert "pushed to the branch meanwhile" in talk.said_on(issue)[-1]
 
 
-async def test_a10_a_head_that_moves_before_the_checkout_is_not_the_one_worked_on(talk: Stage) -> None:
+async def test_a10_a_head_that_moves_while_the_task_waits_is_not_the_one_worked_on(talk: Stage) -> None:
     issue = await talk.local.open_pull(talk.repository, {"f": b"new\n"}, user="alice")
     assert issue.pull is not None
     asked = issue.pull.sha
     talk.sandbox.automatic = None
-    await talk.say("/agent first")
+    await talk.say("/agent first", issue=issue)
     await talk.until(lambda: talk.sandbox.counts()["start"] == 1)
-    await talk.say("/agent --pr look at it", issue=issue)
-    await talk.until(lambda: len(talk.jobs) == 2)
+    await talk.say("/agent look at it", issue=issue)
+    await talk.until(lambda: any("Queued" in body for body in talk.said_on(issue)))
     await talk.local.push(talk.repository, issue, {"f": b"evil\n"})
-    source = talk.jobs[-1].source
-    assert source is not None
-    assert source.commit == asked
+    talk.agent()
+    assert talk.sandbox.does is not None
+    talk.sandbox.automatic = found = talk.sandbox.does(talk.jobs[0])
+    talk.sandbox.end(next(iter(talk.sandbox.boxes)), found)
+    await talk.settle()
+    assert [job.source and job.source.commit for job in talk.jobs] == [asked, asked]
 
 
 async def test_the_asker_s_own_branch_takes_the_commit_and_nobody_else_s_does(talk: Stage) -> None:
