@@ -216,6 +216,7 @@ async def test_a_locked_pull_request_gets_its_result_in_the_check(scene: Scene) 
     assert "+new" in summary
     assert "I did it." in summary
     assert "gofer:" not in summary
+    assert sent(scene.stage.local, "issues/create-comment") == 2  # at the start and at the end, and not in between
 
 
 async def test_locked_meanwhile_the_result_is_in_the_check(scene: Scene) -> None:
