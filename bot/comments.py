@@ -140,7 +140,9 @@ def _usage(name: str) -> str:
 
 
 def help_text(word: str = DEFAULT_WORD, mistake: Mistake | None = None) -> str:
-    """The commands. After a mistake, what was wrong comes first."""
+    """The commands; after a mistake only what was wrong, what was probably meant, and where to read on."""
+    if mistake is not None:
+        return f"{mistake_text(mistake, word)}\n\n`{word} help` shows all commands and options."
     lines = [f"- `{word} {usage}`: {meaning}" for usage, meaning in VERBS.values()]
     options = [f"- `--{name}{f' {one.value}' if one.value else ''}`: {one.meaning}" for name, one in OPTIONS.items()]
     rules = (
@@ -149,8 +151,7 @@ def help_text(word: str = DEFAULT_WORD, mistake: Mistake | None = None) -> str:
         "pull request, a line of one, or in a review. What the agent changes comes back as a diff, or with `--pr` as a "
         "pull request. A review of a pull request of mine that asks for changes is a command by itself."
     )
-    text = "\n".join(["**Commands**", "", *lines, "", "**Options**, before the prompt", "", *options, "", rules])
-    return f"{mistake_text(mistake, word)}\n\n{text}" if mistake else text
+    return "\n".join(["**Commands**", "", *lines, "", "**Options**, before the prompt", "", *options, "", rules])
 
 
 def _short(text: Untrusted) -> str:

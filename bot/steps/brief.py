@@ -25,20 +25,30 @@ async def brief(world: World, task: Task) -> tuple[Task, Job]:
     else:
         files = await again(world, task)
     work, choice = task.work, task.work.choice
-    named = work.asked.options if work.asked else task.request.command.options
+    agent, model = _who_works(world, task)
     job = jobs.job_for(
         task.task_id,
         prompt=work.prompt,
         source=await source(world, task),
         limits=choice.limits if choice else world.rules.limits,
-        # A runner elsewhere takes its own default where nobody has named an agent or a model.
-        agent=choice.agent if choice and (world.rules.agent or named.agent or named.model) else None,
-        model=choice.model if choice and (world.rules.model or named.agent or named.model) else None,
+        agent=agent,
+        model=model,
         setup=rules.setup,
         destinations=rules.destinations,
         attachments=files,
     )
     return task, job
+
+
+def _who_works(world: World, task: Task) -> tuple[str | None, str | None]:
+    """Agent and model. None: a runner elsewhere takes its own default, where nobody has named another."""
+    choice, operator = task.work.choice, world.rules.operator
+    if choice is None:
+        return None, None
+    named = (task.work.asked or task.request.command).options
+    usual = (operator.default_agent, operator.agents.get(operator.default_agent, ("",))[0])
+    meant = bool(named.agent or named.model) or (choice.agent, choice.model) != usual
+    return choice.agent if world.rules.agent or meant else None, choice.model if world.rules.model or meant else None
 
 
 async def _frozen(world: World, task: Task, rules: Rules) -> tuple[Task, tuple[Attachment, ...]]:

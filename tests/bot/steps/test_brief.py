@@ -114,6 +114,20 @@ async def test_the_model_is_the_one_that_was_chosen(talk: Stage, words: str, mod
     assert (talk.jobs[0].model, talk.jobs[0].agent) == (model, "claude")
 
 
+async def test_a_runner_elsewhere_takes_its_own_default_unless_somebody_names_another(talk: Stage) -> None:
+    set_operator(talk, agents={"claude": ("m1", "m2")})
+    world = talk.runner.world
+    talk.runner.world = dataclasses.replace(world, rules=dataclasses.replace(world.rules, model=None, agent=None))
+    await talk.say("/agent fix it")
+    await talk.settle()
+    configure(talk, "default: {model: m2}\n")
+    talk.clock.time += 11
+    await talk.say("/agent now fix it")
+    await talk.settle()
+    assert [job.model for job in talk.jobs] == [None, "m2"]
+    assert "agent" not in talk.jobs[0].model_fields_set
+
+
 # What ends a thread while a task of it is under way.
 
 
