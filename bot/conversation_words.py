@@ -104,6 +104,11 @@ def already_there(number: int) -> str:
     return f"♻️ **Not opened twice.** The last result is in #{number}, which is open."
 
 
+def is_in(number: int) -> str:
+    """The result was brought into a pull request that cannot be looked at now."""
+    return f"The result is in #{number}."
+
+
 def permission_lost(login: str, word: str) -> str:
     """Between the command and the result the asker's right to push was taken away."""
     who = inert.inline(Untrusted(login), PROMPT_ROOM)

@@ -8,6 +8,17 @@ from bot.tasks import Command, Frozen, Request
 from bot.threads import Head
 
 
+class Aim(Frozen):
+    """Where a result goes, as it was decided: see ``bot.publishing.plan.Push``."""
+
+    branch: str
+    parent: str
+    expected: str | None
+    base: str
+    pull: int | None
+    aside: str
+
+
 class Work(Frozen):
     """Filled step by step; what is set is never decided anew. None and empty: not yet, or not for this task."""
 
@@ -41,6 +52,8 @@ class Work(Frozen):
     """Made by us for the result; no branch need be at it yet."""
     branch: str | None = None
     """Where it goes, without ``refs/heads/``."""
+    aim: Aim | None = None
+    """All that was decided when the commit was made: the branch that it has moved is no reason to decide anew."""
     pull: int | None = None
     """Number of the pull request that holds the result."""
     answered: tuple[int, ...] = ()

@@ -24,6 +24,8 @@ class Failure:
     drop: bool = False
     after_effect: bool = False
     until: Callable[[], bool] | None = None
+    skip: int = 0
+    """Calls of this kind that go well first."""
     hits: int = 0
 
     def applies(self, operation: str, method: str) -> bool:
@@ -31,6 +33,9 @@ class Failure:
         wanted = self.operation in {"*", operation} or (self.operation == "write" and method not in {"GET", "HEAD"})
         spent = self.times is not None and self.hits >= self.times
         if not wanted or spent or (self.until is not None and self.until()):
+            return False
+        if self.skip > 0:
+            self.skip -= 1
             return False
         self.hits += 1
         return True

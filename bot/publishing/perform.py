@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from bot.github import (
     BranchMoved,
@@ -16,7 +16,7 @@ from bot.github import (
     TreeEntry,
 )
 from bot.publishing.plan import Push, Why, binary
-from bot.work import Work
+from bot.work import Aim, Work
 from sandbox import ChangedFile
 
 Save = Callable[[Work], Awaitable[None]]
@@ -100,7 +100,7 @@ async def _push(
     if work.commit is None or work.branch != push.branch:
         spec = CommitSpec(message=texts.message, parent=push.parent, entries=entries_of(files))
         commit = await publishing.commit(where, spec)
-        work = work.model_copy(update={"commit": commit, "branch": push.branch})
+        work = work.model_copy(update={"commit": commit, "branch": push.branch, "aim": Aim(**asdict(push))})
         await save(work)
     commit = work.commit or ""
     await publishing.set_branch(where, push.branch, commit, expected=push.expected)
@@ -110,5 +110,5 @@ async def _push(
         pull = await publishing.open_pull(
             where, branch=push.branch, base=push.base, title=texts.title, body=texts.body, draft=texts.draft
         )
-    await save(work.model_copy(update={"pull": pull.number}))
+    await save(work.model_copy(update={"pull": pull.number, "refused": False}))
     return Published(pull, push.branch, commit, push.aside, updated=push.pull is not None)

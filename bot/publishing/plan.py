@@ -16,7 +16,7 @@ from bot.protected import protected, unpublishable
 from bot.repo_rules import Choice
 from bot.tasks import Request
 from bot.threads import Head
-from bot.work import Pull
+from bot.work import Aim, Pull
 from sandbox import ChangedFile, Outcome, State
 
 PREFIX = "agent/"
@@ -85,6 +85,11 @@ class Push:
     pull: int | None = None
     aside: Why = Why.NONE
     """Why it is not where it was meant to be."""
+
+
+def aimed(aim: Aim) -> Push:
+    """What was decided before."""
+    return Push(aim.branch, aim.parent, aim.expected, aim.base, aim.pull, Why(aim.aside))
 
 
 def own_branch(request: Request, task_id: str) -> str:

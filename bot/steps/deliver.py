@@ -60,9 +60,7 @@ async def _post(world: World, task: Task) -> tuple[Task, bool]:
         done = await _say(world, task, safely(bare_of, task, outcome, brought))
     posted = isinstance(done, publish.Delivered)
     seen = outcome.model_copy(update={"reply": ""}) if outcome is not None and brought.hidden else outcome
-    task, shown = await checks.end(
-        world, task, task.ending or "failed", seen, body, brought.published, posted=posted
-    )
+    task, shown = await checks.end(world, task, task.ending or "failed", seen, body, brought.published, posted=posted)
     match done:
         case publish.Delivered(comment_id):
             return await world.store.set_result_comment(task, comment_id), True

@@ -9,7 +9,7 @@ from bot.asking import by_review
 from bot.github import GitHubRefused, PullInfo, RepositoryInfo
 from bot.publishing import message
 from bot.publishing.perform import Published, Refused, Texts, perform
-from bot.publishing.plan import Diff, Facts, Push, Why, own_branch, plan
+from bot.publishing.plan import Diff, Facts, Push, Why, aimed, own_branch, plan
 from bot.publishing.words import aside_note, diff_note, refusal_note
 from bot.repo_config import ConfigMistake
 from bot.repo_rules import Choice
@@ -40,19 +40,43 @@ async def bring(world: World, task: Task, outcome: Outcome) -> Brought:
         return Brought(task, None)
     facts = await _facts(world, task, choice)
     if isinstance(facts, Refused):
+        if task.work.pull is not None:
+            return await _there(world, task, task.work.pull)
         return await _kept_out(world, task, facts) if choice.result == "pr" else Brought(task, None)
     if task.request.repository.private and not facts.repository.private:
         return Brought(task, None, said.MADE_PUBLIC, hidden=True)
+    if task.work.pull is not None:
+        return await _there(world, task, task.work.pull)
     if _diff_is_wanted(task):
         return Brought(task, None)
     extra = await _protected(world, task)
-    decided = plan(task.request, task.task_id, choice, outcome, task.work.head, facts, extra)
+    decided: Diff | Push
+    if task.work.commit is not None and task.work.aim is not None:
+        decided = aimed(task.work.aim)  # what has changed since is our own doing, or seen where the branch is written
+    else:
+        decided = plan(task.request, task.task_id, choice, outcome, task.work.head, facts, extra)
     if isinstance(decided, Diff):
         return Brought(task, None, diff_note(decided.why, decided.paths, task.task_id))
     if not (await still(world, task)).allowed:
         words = said.permission_lost(task.request.sender.login, world.rules.command_word)
         return Brought(await _refused(world, task), None, words)
     return await _push(world, task, outcome, decided, facts)
+
+
+async def _there(world: World, task: Task, number: int) -> Brought:
+    """It was brought there before: only what follows is to be done. The row may be missing still."""
+    work = task.work
+    try:
+        pull = await world.github.threads.pull(where_of(task), number)
+    except GitHubRefused:
+        return Brought(task, None, said.is_in(number))
+    push = aimed(work.aim) if work.aim else None
+    aside, updated = (push.aside, push.pull is not None) if push else (Why.NONE, False)
+    found = Published(pull, work.branch or pull.head.ref, work.commit or pull.head.sha, aside, updated)
+    known = await world.store.pull(task.request.repository.id, number)
+    if (known is not None or not updated) and pull.head.sha == work.commit:
+        await world.store.save_pull(await _remembered(world, task, found))
+    return Brought(task, found, aside_note(aside))
 
 
 def _diff_is_wanted(task: Task) -> bool:
@@ -145,7 +169,7 @@ async def _push(world: World, task: Task, outcome: Outcome, push: Push, facts: F
         return await _kept_out(world, held[0], found)
     if facts.ours is not None or not found.updated:  # nobody's own pull request becomes ours by a commit on it
         await world.store.save_pull(await _remembered(world, held[0], found))
-    return Brought(held[0], found, aside_note(found.aside) if found.aside is not Why.NONE else "")
+    return Brought(held[0], found, aside_note(found.aside))
 
 
 def _texts(world: World, task: Task, outcome: Outcome, push: Push, facts: Facts) -> Texts:

@@ -70,7 +70,9 @@ async def retry(world: World, task: Task, rules: Rules) -> Task | None:
         return await answer(world, task, said.already(url_of(world, last), last.task_id), "refused", "")
     outcome = await world.store.outcome(last.task_id)
     if outcome is not None and _unposted(last, outcome):
-        return await _post_again(world, task, last, outcome, last.work)
+        # what did not come to a pull request is decided anew: a branch may have moved since
+        kept = last.work if last.work.pull is not None else last.work.model_copy(update=_NOWHERE)
+        return await _post_again(world, task, last, outcome, kept)
     origin = last.work.origin or last.request
     asked = with_options(last.work.asked or origin.command, request.command.options)
     work = Work(asked=asked, origin=origin, source_task=last.task_id, onto=last.work.onto)
@@ -122,7 +124,7 @@ async def bring(world: World, task: Task, rules: Rules) -> Task | None:
         return await answer(world, task, said.not_allowed(str(error)), "refused", PUZZLED)
     origin = source.work.origin or source.request
     asked = with_options(source.work.asked or origin.command, Options(result=choice.result))
-    fresh = {"choice": choice, "asked": asked, "commit": None, "branch": None, "pull": None}
+    fresh = {"choice": choice, "asked": asked, **_NOWHERE}
     return await _post_again(world, task, source, outcome, source.work.model_copy(update=fresh))
 
 
@@ -152,6 +154,9 @@ async def _post_again(world: World, task: Task, source: Task, outcome: Outcome, 
     world.later(talk.react(world, task, EYES), "reaction")
     return await world.store.set_outcome(task, outcome, keep)
 
+
+# Of a result that is brought somewhere else than it was, or was to be.
+_NOWHERE: Mapping[str, None] = {"commit": None, "branch": None, "aim": None, "pull": None}
 
 Step = Callable[[World, Task, Rules], Awaitable[Task | None]]
 BY_VERB: Mapping[Verb, Step] = {
