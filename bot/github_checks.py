@@ -65,16 +65,18 @@ class Checks:
         summary: str,
         conclusion: Conclusion | None,
         actions: Sequence[CheckAction],
-    ) -> None:
-        """Say how it stands. A ``conclusion`` completes it."""
+    ) -> bool:
+        """Say how it stands. A ``conclusion`` completes it. False: it was not changed."""
         if not self.on:
-            return
+            return False
         try:
             async with self._installations.writing(where):
                 call = Call("PATCH", urls.check_run(where, check_id), body=_body(title, summary, conclusion, actions))
                 await self._installations.call(where, call, TO_CHECK)
         except GitHubRefused as error:
             _log.info("the check run was not changed: %s", error)
+            return False
+        return True
 
     async def _find(self, where: RepositoryRef, sha: str, external_id: str) -> int | None:
         path = f"{urls.repository(where)}/commits/{sha}/check-runs"

@@ -68,18 +68,18 @@ async def end(
 
     Raises ``GitHubUnavailable`` a few times: come back.
     """
-    words = check_words.ended(task.task_id, ending, outcome, comment, posted=posted)
+    words, shown = check_words.ended(task.task_id, ending, outcome, comment, posted=posted), False
     try:
         task = await begin(world, task)
         if task.work.check_run_id is not None:
-            await _say(world, task, words)
+            shown = await _say(world, task, words)
         if published is not None and (task.work.head is None or published.commit != task.work.head.sha):
             await _on_what_was_pushed(world, task, published, words)
     except GitHubUnavailable as error:
         if task.retries < TRIES:
             raise
         _log.warning("task %s: its check run stays as it is: %s", task.task_id, error)
-    return task, task.work.check_run_id is not None
+    return task, shown
 
 
 async def drop(world: World, task: Task, words: str) -> None:
@@ -133,8 +133,8 @@ async def _on_what_was_pushed(world: World, task: Task, published: Published, wo
         )
 
 
-async def _say(world: World, task: Task, words: CheckWords) -> None:
-    await world.github.checks.update(
+async def _say(world: World, task: Task, words: CheckWords) -> bool:
+    return await world.github.checks.update(
         where_of(task),
         task.work.check_run_id or 0,
         title=words.title,
