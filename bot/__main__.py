@@ -54,6 +54,9 @@ def parser() -> argparse.ArgumentParser:
     doctor = verbs.add_parser("doctor", help="look whether tasks can run here, and say what to do where not")
     doctor.add_argument("--offline", action="store_true", help="ask neither a model nor any allowed destination")
     doctor.set_defaults(run=command_doctor)
+    uninstall = verbs.add_parser("uninstall", help="take off the Docker host what gofer has put there, images apart")
+    uninstall.add_argument("--yes", action="store_true", help="nothing that uses the instance is running: remove it")
+    uninstall.set_defaults(run=command_uninstall)
     return top
 
 
@@ -79,6 +82,13 @@ def command_doctor(arguments: argparse.Namespace) -> int:
     from bot.doctor import command
 
     return command(offline=arguments.offline)
+
+
+def command_uninstall(arguments: argparse.Namespace) -> int:
+    """0: all of it is gone."""
+    from bot.uninstall import command
+
+    return command(yes=arguments.yes)
 
 
 def command_serve(_: argparse.Namespace) -> int:

@@ -39,6 +39,15 @@ def webhook_secret(value: object) -> object:
     return value
 
 
+def header_value(value: object) -> object:
+    """What a header can carry: printable ASCII without spaces, and the line end of a file at its end is left out."""
+    text = value.get_secret_value() if isinstance(value, SecretStr) else str(value)
+    text = text.rstrip("\r\n")
+    if re.search(r"[^!-~]", text):
+        raise ValueError("it holds a space, a line end or a character that no header can carry; copy it again")
+    return SecretStr(text)
+
+
 def pem_key(value: object) -> object:
     """A private key in PEM; a variable may have its line ends as backslash and n."""
     text = value.get_secret_value() if isinstance(value, SecretStr) else str(value)

@@ -42,6 +42,7 @@ def _one_of(known: tuple[str, ...]) -> BeforeValidator:
 Kind = Annotated[Preset, _one_of(PRESETS)]
 Chosen = Annotated[Choice, _one_of(get_args(Choice))]
 Apis = Annotated[str, BeforeValidator(api_names)]
+Key = Annotated[SecretStr, BeforeValidator(check.header_value)]
 _CHOICE = "`model` or `openai`: which of the two gateways {} uses; the first that it can use if empty"
 _KIND = "{}: `anthropic`, `openai`, `cloudflare`, or `compatible` with an address of your own"
 _APIS = "what it speaks, of " + ", ".join(f"`{api}`" for api in APIS) + "; needed with `compatible` alone"
@@ -54,7 +55,7 @@ _SERVER = "let the provider act by itself: web search and fetch, code execution,
 class GatewaySettings(AgentChoices):
     """``model_…`` is the first gateway, the Anthropic API unless something else is said; ``openai_…`` the second."""
 
-    model_key: SecretStr = Field(
+    model_key: Key = Field(
         default=SecretStr(""), description="the key for the model; only the egress container gets it"
     )
     model_gateway: Kind = Field(default="anthropic", description=_KIND.format("the gateway to the models"))
@@ -74,7 +75,7 @@ class GatewaySettings(AgentChoices):
         default=False, description="the model's address may be plain http and private (your own gateway)"
     )
     model_ca_file: OptionalPath = Field(default=None, description="extra CA certificates for the model's address, PEM")
-    openai_key: SecretStr = Field(
+    openai_key: Key = Field(
         default=SecretStr(""), description="the key for a second gateway, the OpenAI API unless something else is said"
     )
     openai_gateway: Kind = Field(default="openai", description=_KIND.format("the second gateway"))

@@ -182,8 +182,8 @@ def figures(outcome: Outcome) -> str:
     rows = [
         ("Duration", duration(outcome.duration_seconds)),
         ("Turns", _number(usage.turns)),
-        ("Tokens", _tokens(usage)),
-        ("Cost, as the agent counts it", "unknown" if usage.cost_usd is None else f"${usage.cost_usd:,.4f}"),
+        ("Tokens", _tokens(usage, outcome.metered)),
+        ("Cost", _cost(usage, outcome.metered)),
         ("Files changed", "unknown" if changes is None else f"{len(changes.files):,}"),
         ("New files ignored", "unknown" if changes is None else f"{changes.ignored_count:,}"),
         ("Requests refused", f"{sum(entry.count for entry in outcome.blocked):,}"),
@@ -191,10 +191,25 @@ def figures(outcome: Outcome) -> str:
     return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)])
 
 
-def _tokens(usage: Usage) -> str:
+def _tokens(said: Usage, metered: Usage) -> str:
+    """As the agent says; where it says nothing, as they were counted on the way to the model."""
+    if own := _counts(said):
+        return own
+    counted_for_it = _counts(metered)
+    return f"{counted_for_it}, counted on the way to the model" if counted_for_it else "unknown"
+
+
+def _counts(usage: Usage) -> str:
     kinds = [(usage.input_tokens, "in"), (usage.cached_input_tokens, "cached"), (usage.output_tokens, "out")]
-    known = [f"{number:,} {kind}" for number, kind in kinds if number is not None]
-    return ", ".join(known) or "unknown"
+    return ", ".join(f"{number:,} {kind}" for number, kind in kinds if number is not None)
+
+
+def _cost(said: Usage, metered: Usage) -> str:
+    """What is no more than an estimate is called one."""
+    if said.cost_usd is not None and not said.cost_is_estimate:
+        return f"${said.cost_usd:,.4f}, as the agent counts it"
+    guess = said.cost_usd if said.cost_usd is not None else metered.cost_usd
+    return "unknown" if guess is None else f"about ${guess:,.4f}, by a table of prices"
 
 
 def _number(number: int | None) -> str:

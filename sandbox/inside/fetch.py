@@ -29,6 +29,8 @@ SOCKET = Path("/sock/git.sock")
 PORT = 9002
 MAX_REQUEST_BYTES = 64 * 1024
 DEFAULT_SECONDS = 300.0
+# git's own first line, said for it where it said nothing: through a mirror, and of a bundle.
+CLONED = "Cloning into 'repo'...\n"
 
 # Refuse to wait on a host that sends less than 1 kB/s for a minute.
 SLOW = ("-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=60")
@@ -256,7 +258,7 @@ def main() -> int:
         return _answer(1, str(error))
     except Exception as error:  # fails closed: half a checkout is never reported as one
         return _answer(1, f"the fetch helper broke: {type(error).__name__}: {error}")
-    return _answer(0, "", done.words, done)
+    return _answer(0, "", done.words or CLONED, done)
 
 
 def _answer(code: int, error: str, words: str = "", done: Fetched | None = None, *, unfit: bool = False) -> int:

@@ -115,3 +115,12 @@ def test_what_is_said_of_a_gateway_reaches_it(tmp_path: Path) -> None:
 def test_values_that_do_not_fit(values: dict[str, str], words: str) -> None:
     (line,) = mistakes(**values)
     assert words in line
+
+
+def test_a_key_that_no_header_can_carry_is_refused_and_not_told() -> None:
+    for mark in (" ", "\n", "\t", "\x7f", "ü"):
+        (line,) = mistakes({"GOFER_MODEL_KEY": f"sk-first{mark}half"}, agents="claude")
+        assert line.startswith("GOFER_MODEL_KEY")
+        assert "copy it again" in line
+    found = read(SandboxConfig, {"GOFER_MODEL_KEY": "sk-first\r\n"}).sandbox_settings()
+    assert found.gateway_for("claude").key.get_secret_value() == "sk-first"

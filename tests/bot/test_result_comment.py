@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from bot import commands
 from bot.inert import units
 from bot.result_comment import MAX_COMMENT, marker, result
-from sandbox import Blocked, ChangedFile, Changes, Outcome, Reason, State
+from sandbox import Blocked, ChangedFile, Changes, Outcome, Reason, State, Usage
 from tests.bot.test_inert import HOSTILE, hidden
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -211,8 +211,20 @@ def test_b55_b56_what_git_itself_writes_is_shown(tmp_path: Path) -> None:
     live(text)
 
 
+def test_a_cost_that_is_an_estimate_is_called_one_and_what_the_agent_does_not_count_was_counted() -> None:
+    wire = Usage(input_tokens=10, output_tokens=2, cost_usd=0.5, cost_is_estimate=True)
+    assert "| Cost | $0.2500, as the agent counts it |" in result(
+        "t1", outcome(usage=Usage(cost_usd=0.25), metered=wire)
+    )
+    guessed = outcome(usage=Usage(cost_usd=0.25, cost_is_estimate=True), metered=wire)
+    assert "| Cost | about $0.2500, by a table of prices |" in result("t1", guessed)
+    silent = result("t1", outcome(usage=Usage(), metered=wire))
+    assert "| Cost | about $0.5000, by a table of prices |" in silent
+    assert "| Tokens | 10 in, 2 out, counted on the way to the model |" in silent
+
+
 def test_tokens_are_counted_with_none_as_unknown() -> None:
     assert "| Tokens | unknown |" in result("t1", outcome())
     said = outcome().model_validate(outcome().model_dump() | {"usage": {"output_tokens": 5, "cost_usd": 0.0}})
     assert "| Tokens | 5 out |" in result("t1", said)
-    assert "| $0.0000 |" in result("t1", said)
+    assert "| Cost | $0.0000, as the agent counts it |" in result("t1", said)

@@ -44,7 +44,8 @@ def job(bench: Bench, script: str) -> Job:
 
 
 async def fetched(bench: Bench, service: Service) -> None:
-    await service.fetch(bench.handle, bench.source, Secrets(), SMALL)
+    answer = await service.fetch(bench.handle, bench.source, Secrets(), SMALL)
+    assert answer.words.startswith("Cloning into "), "through a mirror too, where git itself says nothing"
 
 
 async def did(bench: Bench, service: Service, script: str) -> Outcome:
