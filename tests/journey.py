@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from tests.engine import Images
 from tests.local_sandbox import KEY, bridge_address
 from tests.openapi.conform import assert_conforms
 from tests.runner_process import Runner, runner_process
+from tests.sandbox.api.certificates import certificate
 from tests.ways import through_a_runner
 
 HOST = "host.docker.internal"
@@ -52,16 +54,28 @@ class World:
 
 @asynccontextmanager
 async def world(
-    client: docker.DockerClient, images: Images, instance: str, folder: Path, scenario: str = "ok", **settings: str
+    client: docker.DockerClient,
+    images: Images,
+    instance: str,
+    folder: Path,
+    scenario: str = "ok",
+    *,
+    enterprise: bool = False,
+    **settings: str,
 ) -> AsyncIterator[World]:
     """Local GitHub and scripted model, reachable for containers. Every call of the bot is held against GitHub's
     description at the end. ``settings`` are names without ``GOFER_``, in small letters. On the second way
-    (`tests.ways`) a runner's process is started too, and the bot is told of that alone.
+    (`tests.ways`) a runner's process is started too, and the bot is told of that alone. ``enterprise``: GitHub is a
+    server of one's own, all of it at one address, https by an authority that only the operator's file names.
     """
     address = bridge_address(client)
-    github, model = LocalGitHub(folder / "github"), ScriptedModel(scenario, expected_key=KEY)
+    github = LocalGitHub(folder / "github", api_prefix="/api/v3" if enterprise else "")
+    model = ScriptedModel(scenario, expected_key=KEY)
     try:
-        await github.start(public_host=HOST, also=[address])
+        if enterprise:
+            settings = {"github_ca_file": await _own_server(github, address, folder), "github_api_url": "", **settings}
+        else:
+            await github.start(public_host=HOST, also=[address])
         await model.start(address)
         (folder / "state").mkdir(exist_ok=True)
         environment = _environment(github, model, images, instance, folder, settings)
@@ -75,6 +89,15 @@ async def world(
         await model.stop()
         await github.stop()
     assert_conforms(github.log)
+
+
+async def _own_server(github: LocalGitHub, address: str, folder: Path) -> str:
+    """Start it there; the file with its authority. One address for the bot and for what runs in containers."""
+    paths = certificate(folder / "authority", address)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(paths.certificate, paths.key)
+    await github.start(address, tls=context)
+    return str(paths.certificate)
 
 
 def _environment(
@@ -102,7 +125,7 @@ def _environment(
         "workspace_bytes": str(256 * 2**20),
         **settings,
     }
-    return {f"GOFER_{name.upper()}": value for name, value in values.items()}
+    return {f"GOFER_{name.upper()}": value for name, value in values.items() if value}
 
 
 @asynccontextmanager

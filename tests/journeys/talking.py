@@ -57,9 +57,10 @@ def beginning(client: docker.DockerClient, images: Images, instance: str, folder
     """What a fixture gives: settings of the operator's to a conversation."""
 
     @asynccontextmanager
-    async def begin(**settings: str) -> AsyncIterator[Talk]:
+    async def begin(*, enterprise: bool = False, **settings: str) -> AsyncIterator[Talk]:
+        given = {"agents": "codex", **settings}
         async with (
-            world(client, images, instance, folder, **{"agents": "codex", **settings}) as w,
+            world(client, images, instance, folder, enterprise=enterprise, **given) as w,
             server_in(w) as server,
         ):
             repository, issue = issue_in(w)
