@@ -13,6 +13,8 @@ from tests.ways import LOCAL, RUNNER, going
 
 BOTH_WAYS = {
     "test_changes",
+    "test_conversation",
+    "test_enterprise",
     "test_going_on",
     "test_issue_to_diff",
     "test_large_results",
