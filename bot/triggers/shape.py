@@ -51,6 +51,7 @@ def _no_dots(name: str) -> str:
         raise ValueError("a name of dots alone would climb in a URL")
     return name
 
+
 # GitHub's titles have at most 256 characters; a longer one is no title.
 Title = Annotated[OptionalText, StringConstraints(max_length=1_000)]
 

@@ -114,7 +114,7 @@ def test_an_archived_repository_takes_nothing() -> None:
 
 def test_one_live_pull_request_a_thread_is_updated() -> None:
     follow_up = outcome(base=HEAD)
-    live = {"pull": info(), "ours": OURS, "found": follow_up}
+    live: dict[str, Any] = {"pull": info(), "ours": OURS, "found": follow_up}
     assert decide(target=HEAD, **live) == Push("agent/7-old", HEAD, HEAD, "main", 9)
     fresh = Push("agent/7-t1", HEAD, None, "main")
     assert decide(target=OTHER, **live) == Push("agent/7-t1", HEAD, None, "main", aside=Why.MOVED)
