@@ -128,8 +128,9 @@ async def went_well(scene: Scene, task: str, done: Task) -> None:
 async def ended_honestly(scene: Scene, task: str, operation: str, done: Task) -> None:
     """GitHub has said once that something is not there. What is said is so, and nothing is left as under way."""
     said, pulls = said_on(scene, task), scene.stage.pulls()
-    if done.ending == "refused":
-        assert said == []
+    if done.ending == "refused" or await scene.stage.store.outcome(done.task_id) is None:
+        assert said == []  # no agent has run: he may not, or the thread takes no word
+        assert scene.stage.jobs == [] or task == "answers"
         return
     if operation == "issues/update-comment":  # then somebody has deleted it: the result is a comment of its own
         said = said[1:]
