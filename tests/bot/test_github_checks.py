@@ -20,7 +20,7 @@ async def test_a_check_is_made_once_and_completed(
         for _ in range(2)
     ]
     assert made[0] == made[1] == place.repository.checks[0].id
-    await checks.update(place.where, made[0] or 0, title="Done", summary="s", conclusion="success", actions=[])
+    assert await checks.update(place.where, made[0] or 0, title="Done", summary="s", conclusion="success", actions=[])
     fields = place.repository.checks[0].fields
     assert (fields["status"], fields["conclusion"], fields["output"]["title"]) == ("completed", "success", "Done")
     again = await checks.create(place.where, sha=t.pull.sha, external_id="a:2", title="Again", summary="s", actions=[])
@@ -36,7 +36,8 @@ async def test_without_the_permission_the_feature_is_off(
         place.where, sha=t.pull.sha, external_id="a:2", title="T", summary="s", actions=[]
     )
     assert made is None
-    await github_client.checks.update(place.where, 5, title="T", summary="s", conclusion=None, actions=[])
+    changed = await github_client.checks.update(place.where, 5, title="T", summary="s", conclusion=None, actions=[])
+    assert not changed
 
 
 async def test_switched_off_nothing_is_asked(github_world: LocalGitHub, github_client: GitHub, place: Place) -> None:
@@ -46,5 +47,6 @@ async def test_switched_off_nothing_is_asked(github_world: LocalGitHub, github_c
     made = await github_client.checks.create(
         place.where, sha=t.pull.sha, external_id="a:2", title="T", summary="s", actions=[]
     )
-    await github_client.checks.update(place.where, 5, title="T", summary="s", conclusion=None, actions=[])
+    changed = await github_client.checks.update(place.where, 5, title="T", summary="s", conclusion=None, actions=[])
+    assert not changed
     assert (made, len(github_world.log)) == (None, asked)

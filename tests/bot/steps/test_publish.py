@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bot.conversation_words import is_in
 from bot.demo.github import Failure, Issue
 from bot.demo.github_work_state import Pull
 from sandbox import ChangedFile
@@ -379,3 +380,32 @@ async def test_b82_o13_a_call_that_failed_after_it_was_done_makes_nothing_twice(
     assert len(talk.pulls()) == 1
     assert len(talk.said) == 1
     assert (await talk.the_task()).ending == "changed"
+
+
+async def test_a_push_that_comes_between_ours_and_the_comment_about_it_changes_nothing_of_it(talk: Stage) -> None:
+    talk.local.fail(Failure("issues/update-comment", 502, times=1))
+    await talk.say("/agent --pr fix it")
+    await talk.settle()
+    (issue,) = talk.pulls()
+    theirs = await talk.local.push(talk.repository, issue, {"f": b"theirs\n"})
+    talk.clock.time += 61
+    await talk.settle()
+    assert talk.pulls() == [issue]
+    assert issue.pull is not None
+    assert talk.head(issue.pull.head_ref) == theirs
+    (said,) = talk.said
+    assert said.startswith(f"✅ **Opened the draft pull request #{issue.number}**")
+    assert "meanwhile" not in said
+    assert (await talk.the_task()).ending == "changed"
+
+
+async def test_a_pull_request_of_ours_that_cannot_be_looked_at_is_named_all_the_same(talk: Stage) -> None:
+    talk.local.fail(Failure("issues/update-comment", 502, times=1))
+    await talk.say("/agent --pr fix it")
+    await talk.settle()
+    (issue,) = talk.pulls()
+    talk.local.fail(Failure("pulls/get", 404, times=None))
+    talk.clock.time += 61
+    await talk.settle()
+    assert talk.pulls() == [issue]
+    assert is_in(issue.number) in talk.said[0]
