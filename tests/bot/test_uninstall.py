@@ -41,6 +41,7 @@ def test_where_sandboxes_are_elsewhere_it_says_where_to_go(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("GOFER_MODEL_KEY")
+    monkeypatch.delenv("GOFER_IMAGE_PREFIX", raising=False)
     monkeypatch.setenv("GOFER_RUNNER_TOKEN", "r" * 8 + "0123456789abcdefghijklmnopqrst")
     monkeypatch.setenv("GOFER_SANDBOX", "http+unix:///run/runner.sock")
     assert main(["uninstall", "--yes"]) == MISTAKE
