@@ -48,13 +48,10 @@ class Section(BaseModel):
 
 
 class Ask(Section):
-    """Who may ask, of those who may push."""
+    """Who may ask, of those who may push. Programs never do: there is no key that lets one."""
 
     role: Literal["write", "maintain", "admin"] = Field(default="write", description="the lowest role that may ask")
     users: list[Login] | None = Field(default=None, max_length=MAX_ENTRIES, description="these logins only")
-    bots: list[Login] = Field(
-        default=[], max_length=MAX_ENTRIES, description="programs that may ask, of those that the operator allows"
-    )
 
 
 class Default(Section):

@@ -26,8 +26,6 @@ class OperatorRules(Frozen):
     default_agent: str
     destinations: tuple[str, ...] = ()
     """By the names that a repository's file may use: presets and hosts."""
-    bots: frozenset[str] = frozenset()
-    """Logins of programs that may ask where a repository's file names them too."""
     limits: Limits = Limits()
     rounds: int = 3
     repository_setup: bool = True
@@ -40,7 +38,6 @@ class Rules(Frozen):
     role: Role = LOWEST_ROLE
     users: frozenset[str] | None = None
     """Logins in lower case that may ask; None: everyone with the role."""
-    bots: frozenset[str] = frozenset()
     agents: Mapping[str, tuple[str, ...]]
     default_agent: str
     default_model: str | None = None
@@ -87,7 +84,6 @@ def narrowed(operator: OperatorRules, config: RepoConfig) -> Rules:
     return Rules(
         role=Role[config.ask.role.upper()],
         users=None if users is None else frozenset(login.lower() for login in users),
-        bots=frozenset(_each("ask.bots", config.ask.bots, operator.bots)),
         agents=agents,
         default_agent=default,
         default_model=config.default.model,

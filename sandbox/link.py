@@ -155,9 +155,7 @@ def _general(settings: Settings, job: Job, *, setup: bool) -> dict[str, Any]:
     asked = job.setup.seconds if job.setup is not None else 0
     longest = max([asked, *(entry.seconds for entry in settings.setups.values())])
     return {
-        "allowed": [
-            place.model_dump(include={"host", "port", "private", "ca_pem", "grammar"}) for place in allowed
-        ],
+        "allowed": [place.model_dump(include={"host", "port", "private", "ca_pem", "grammar"}) for place in allowed],
         "setup": setup,
         "seconds": limits.fetch_seconds + longest + limits.wall_seconds,
     }

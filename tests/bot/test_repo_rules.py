@@ -14,7 +14,6 @@ OPERATOR = OperatorRules(
     agents={"claude": ("sonnet", "opus"), "codex": ("gpt-5.5",)},
     default_agent="claude",
     destinations=("npm", "pypi"),
-    bots=frozenset({"renovate[bot]"}),
     limits=Limits(wall_seconds=1800, cost_usd=5, tokens=1000, model_requests=100),
     rounds=3,
 )
@@ -30,7 +29,7 @@ def asked(**options: Any) -> Command:
 
 def test_without_a_file_the_operators_rules_hold() -> None:
     found = rules()
-    assert (found.role, found.users, found.bots, found.rounds) == (Role.WRITE, None, frozenset(), 3)
+    assert (found.role, found.users, found.rounds) == (Role.WRITE, None, 3)
     assert found.agents == OPERATOR.agents
     assert found.labels == {"agent": ""}
     assert found.destinations is None  # all that the operator allows
@@ -39,7 +38,7 @@ def test_without_a_file_the_operators_rules_hold() -> None:
 
 def test_a_file_takes_away() -> None:
     found = rules(
-        ask={"role": "admin", "users": ["Octocat"], "bots": ["renovate[bot]"]},
+        ask={"role": "admin", "users": ["Octocat"]},
         agents=["codex"],
         labels={"Fix It": " do it "},
         allowed_destinations=[],
@@ -49,7 +48,6 @@ def test_a_file_takes_away() -> None:
         context="everyone",
     )
     assert (found.role, found.users) == (Role.ADMIN, frozenset({"octocat"}))
-    assert found.bots == {"renovate[bot]"}
     assert (dict(found.agents), found.default_agent) == ({"codex": ("gpt-5.5",)}, "codex")
     assert found.labels == {"fix it": "do it"}
     assert (found.destinations, found.rounds, found.everyone_is_told) == ((), 1, True)
@@ -67,7 +65,6 @@ def test_a_file_takes_away() -> None:
         ({"agents": ["codex"], "default": {"agent": "claude"}}, "default.agent: the operator does not offer 'claude'"),
         ({"default": {"model": "gpt-5.5"}}, "default.model: the operator does not offer 'gpt-5.5'"),
         ({"allowed_destinations": ["evil.test"]}, "allowed_destinations: the operator does not offer 'evil.test'"),
-        ({"ask": {"bots": ["evil[bot]"]}}, "ask.bots: the operator does not offer 'evil[bot]'"),
         ({"budget": {"cost_usd": 6}}, "budget: cost_usd may be 5.0 at most; 6.0 was asked for"),
         ({"budget": {"minutes": 31}}, "budget: wall_seconds may be 1800 at most; 1860 was asked for"),
         ({"labels": {"A": "", "a": ""}}, "labels: two differ in case alone"),
