@@ -57,6 +57,7 @@ from bot.github_values import (
     RepositoryRef,
     TreeEntry,
 )
+from bot.github_written import Written
 from bot.tasks import Actor
 
 __all__ = [
@@ -142,6 +143,8 @@ class GitHub:
         self.checks = Checks(self._installations)
         self.missed = Deliveries(self._installations)
         """Webhooks that did not arrive."""
+        self.written = Written(self._installations, str(app_id))
+        """Comments of a whole repository."""
         self.rendered = Rendered(self._installations)
         """Texts as they are shown."""
         self.everywhere = Everywhere(self._installations)

@@ -38,6 +38,10 @@ def comments(where: RepositoryRef, thread: int) -> str:
     return f"{repository(where)}/issues/{thread}/comments"
 
 
+def all_comments(where: RepositoryRef) -> str:
+    return f"{repository(where)}/issues/comments"
+
+
 def comment(where: RepositoryRef, comment_id: int) -> str:
     return f"{repository(where)}/issues/comments/{comment_id}"
 

@@ -20,6 +20,7 @@ from bot.steps.intervals import past
 from bot.steps.queue import Positions
 from bot.steps.reconcile import Missed
 from bot.steps.sweep import sweep
+from bot.steps.unanswered import Unanswered
 from bot.steps.world import Clock, Rules, World
 from bot.store import Store, Task
 from bot.store.store import LEASE_SECONDS
@@ -65,6 +66,7 @@ class Runner:
         self._laters: set[asyncio.Task[None]] = set()
         self._positions = Positions(self.world)
         self._missed = Missed(self.world)
+        self._unanswered = Unanswered(self.world)
         self._reconcile_seconds = reconcile_seconds
         self._reconciled_at = 0.0
         self._swept_at = 0.0
@@ -116,6 +118,7 @@ class Runner:
         if past(now, self._reconciled_at, self._reconcile_seconds):
             self._reconciled_at = now
             self._alone("reconcile", self._missed.look)
+            self._alone("unanswered", self._unanswered.look)
 
     async def idle(self) -> None:
         """Until nothing of what was begun is under way any more. For tests that step by hand."""

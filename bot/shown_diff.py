@@ -20,7 +20,7 @@ _BINARY = re.compile(rb"^GIT binary patch\n(?s:.*)", re.MULTILINE)
 
 # What a line of a diff may start with. No other can come from git; if one does, it shall not look like a command.
 _DIFF_LINE = re.compile(
-    rb"[ +\-\\\n]|@@ |diff --git |index |(?:old|new|deleted|new file|deleted file) mode |(?:dis)?similarity index "
+    rb"[ +\-\n]|\\ |@@ |diff --git |index |(?:old|new|deleted|new file|deleted file) mode |(?:dis)?similarity index "
     rb"|(?:rename|copy) (?:from|to) |Binary files |\(binary "
 )
 

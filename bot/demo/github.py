@@ -152,9 +152,7 @@ class LocalGitHub(People):
         for task in list(self._sending):
             task.cancel()
         await asyncio.gather(*self._sending, return_exceptions=True)
-        if self._hook is not None:
-            await self._hook.close()
-            self._hook = None
+        await self.disconnect_webhook()
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None
@@ -163,9 +161,14 @@ class LocalGitHub(People):
 
     async def connect_webhook(self, url: str) -> None:
         """Send webhooks to ``url`` from now on, signed with ``webhook_secret``."""
+        await self.disconnect_webhook()
+        self._hook = Hook(url, self.webhook_secret, hook_id=self.state.next_id(), app_id=self.app.id)
+
+    async def disconnect_webhook(self) -> None:
+        """None is made from now on, and none is listed, as where an App's webhook is switched off."""
         if self._hook is not None:
             await self._hook.close()
-        self._hook = Hook(url, self.webhook_secret, hook_id=self.state.next_id(), app_id=self.app.id)
+        self._hook = None
 
     def clone_url(self, owner: str, repo: str) -> str:
         """What one clones: without credentials."""

@@ -6,7 +6,18 @@ import secrets
 from datetime import timedelta
 from typing import Any
 
-from bot.demo.github_access import Answered, Asked, World, as_app, number, paged, reach, reach_comment, reach_issue
+from bot.demo.github_access import (
+    Answered,
+    Asked,
+    World,
+    as_app,
+    named,
+    number,
+    paged,
+    reach,
+    reach_comment,
+    reach_issue,
+)
 from bot.demo.github_auth import Refusal
 from bot.demo.github_shapes import REACTIONS, stamp
 from bot.demo.github_state import Comment, Installation, Reaction, Token, role_of
@@ -127,6 +138,16 @@ def list_comments(world: World, asked: Asked) -> Answered:
     since = asked.query.get("since", "")
     found = [comment for comment in issue.comments if stamp(comment.updated_at) >= since]
     return paged(world, asked, [world.shapes.comment(repository, issue, c, world.app) for c in found])
+
+
+def list_all_comments(world: World, asked: Asked) -> Answered:
+    """Of every issue and pull request of the repository, ordered by id."""
+    repository = named(world, asked)
+    reach(world, asked, "issues", "read")
+    since = asked.query.get("since", "")
+    found = [(comment, issue) for issue in repository.issues.values() for comment in issue.comments]
+    kept = sorted((c.id, c, i) for c, i in found if stamp(c.updated_at) >= since)
+    return paged(world, asked, [world.shapes.comment(repository, issue, c, world.app) for _, c, issue in kept])
 
 
 def create_comment(world: World, asked: Asked) -> Answered:

@@ -60,6 +60,7 @@ ROUTES: list[Route] = [
         f"{_REPO}/collaborators/{{username}}/permission",
         op.get_permission,
     ),
+    *_route("issues/list-comments-for-repo", "GET", f"{_REPO}/issues/comments", op.list_all_comments),
     *_route("issues/get-comment", "GET", _COMMENT, op.get_comment),
     *_route("issues/update-comment", "PATCH", _COMMENT, op.update_comment),
     *_route("issues/delete-comment", "DELETE", _COMMENT, op.delete_comment),

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from bot.store.rows import Task, task_of
 from bot.store.schema import pulls, results, tasks
-from bot.tasks import TaskState, Verb
+from bot.tasks import Request, TaskState, Verb
 from bot.work import Pull
 
 t = tasks.c
@@ -53,6 +53,15 @@ def asked_since(connection: Connection, since: float, **whose: int) -> list[floa
         wanted = wanted.where(tasks.c[name] == value)
     # refused ones cost nothing, and must not be a way to lock somebody out
     return list(connection.execute(wanted.where(t.admitted_at.is_not(None))).scalars())
+
+
+def asked_in(connection: Connection, most: int) -> list[tuple[Request, Request]]:
+    """The first and the newest request of each repository, those asked in last first."""
+    ends = select(func.min(t.seq).label("first"), func.max(t.seq).label("last")).group_by(t.repository_id)
+    found = connection.execute(ends.order_by(func.max(t.seq).desc()).limit(most)).all()
+    wanted = select(t.seq, t.request).where(t.seq.in_([seq for pair in found for seq in pair]))
+    requests = {row.seq: Request.model_validate_json(row.request) for row in connection.execute(wanted)}
+    return [(requests[first], requests[last]) for first, last in found]
 
 
 def pull(connection: Connection, repository_id: int, number: int) -> Pull | None:

@@ -195,6 +195,10 @@ class Store:
 
         return await self._run(body)
 
+    async def asked_in(self, most: int) -> list[tuple[Request, Request]]:
+        """The first and the newest request of each repository, of ``most`` repositories, those asked in last first."""
+        return await self._run(lambda c, _: conversation.asked_in(c, most))
+
     async def pull(self, repository_id: int, number: int) -> Pull | None:
         """A pull request of ours."""
         return await self._run(lambda c, _: conversation.pull(c, repository_id, number))

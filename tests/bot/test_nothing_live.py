@@ -162,7 +162,7 @@ def live(name: str, tokens: list[Token]) -> list[str]:
 def starts_no_command(body: str) -> bool:
     """Read by the line, as simple bots do: fences and quotes mean nothing to them."""
     lines = re.split(r"\r\n|[\n\r\x0b\x0c\x85\u2028\u2029]", body)
-    assert not [line for line in lines if re.match(r"[/@!](?!@)|bors\b|\\", line) and not line.startswith("@@ ")]
+    assert not [line for line in lines if re.match(r"[/@!](?!@)|bors\b|\\(?! )", line) and not line.startswith("@@ ")]
     return commands.parse(body, "/agent") is None
 
 

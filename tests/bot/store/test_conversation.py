@@ -73,3 +73,14 @@ async def test_what_a_task_has_decided_is_there_after_a_restart(store: Store) ->
     task = await store.set_work(task, work)
     assert task.work == work.model_copy(update={"prompt": "do it"})
     assert await store.task(task.task_id) == task
+
+
+async def test_each_repository_is_told_with_its_first_and_newest_request_those_asked_in_last_first(
+    store: Store,
+) -> None:
+    assert await store.asked_in(9) == []
+    requests = [a_request(repository=repository) for repository in (20, 20, 30, 20)]
+    for request in requests:
+        assert await store.add(request)
+    assert await store.asked_in(9) == [(requests[0], requests[3]), (requests[2], requests[2])]
+    assert await store.asked_in(1) == [(requests[0], requests[3])]
