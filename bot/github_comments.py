@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
+from bot import github_pages
 from bot import github_urls as urls
 from bot.github_auth import Permissions
 from bot.github_calls import Call
@@ -53,7 +54,7 @@ class Comments:
         """The oldest comment of ours with the marker, page by page."""
         query: dict[str, str | int] = {"per_page": PAGE}
         if since is not None:
-            query["since"] = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            query["since"] = github_pages.since(since)
         for page in range(1, MAX_PAGES + 1):
             call = Call("GET", urls.comments(where, thread), query | {"page": page})
             found = await self._installations.call(where, call, permissions)

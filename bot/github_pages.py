@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from bot.github_auth import Permissions
@@ -35,3 +36,8 @@ async def pages(
         if len(items) < PER_PAGE:
             break
     return found
+
+
+def since(moment: datetime) -> str:
+    """A time as GitHub's queries take it: whole seconds of UTC."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

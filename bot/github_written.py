@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
+from bot import github_pages
 from bot import github_urls as urls
 from bot.github_calls import Call
 from bot.github_installations import TO_READ, Installations
-from bot.github_values import GitHubUnavailable, RepositoryRef
+from bot.github_values import RepositoryRef
 
-PER_PAGE = 100
 # Pages of one look: two thousand comments are more than three days of one repository bring.
 MOST_PAGES = 20
-
-Json = dict[str, Any]
 
 
 class Written:
@@ -24,24 +23,12 @@ class Written:
         self._installations = installations
         self.app_id = app_id
 
-    async def comments(self, where: RepositoryRef, since: datetime) -> list[Json]:
+    async def comments(self, where: RepositoryRef, since: datetime) -> list[Mapping[str, Any]]:
         """Of all issues and pull requests, made or changed since then, oldest first; the oldest two thousand."""
-        query: dict[str, str | int] = {
-            "since": since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "sort": "created",
-            "direction": "asc",
-            "per_page": PER_PAGE,
-        }
-        found: list[Json] = []
-        for page in range(1, MOST_PAGES + 1):
-            call = Call("GET", urls.all_comments(where), {**query, "page": page})
-            listed = await self._installations.call(where, call, TO_READ)
-            if not isinstance(listed, list):
-                raise GitHubUnavailable("GitHub's list of comments is none")
-            found += [one for one in listed if isinstance(one, dict)]
-            if len(listed) < PER_PAGE:
-                break
-        return found
+        query = {"since": github_pages.since(since), "sort": "created", "direction": "asc"}
+        path = urls.all_comments(where)
+        found = await github_pages.pages(self._installations, where, path, TO_READ, most=MOST_PAGES, query=query)
+        return [one for one in found if isinstance(one, Mapping)]
 
     async def issue(self, where: RepositoryRef, number: int) -> object:
         """An issue or a pull request, as the comments of it have it in their webhooks."""

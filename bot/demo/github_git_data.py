@@ -12,8 +12,6 @@ from bot.demo.github_auth import Refusal
 from bot.demo.github_shapes import node_id, stamp
 from bot.demo.github_state import Repository
 
-MAX_BLOB_BYTES = 100 * 2**20
-
 
 def _url(world: World, repository: Repository, tail: str) -> str:
     return f"{world.api}/repos/{repository.full_name}/{tail}"

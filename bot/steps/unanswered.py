@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pydantic import ValidationError
 
 from bot import commands
-from bot.github import GitHubRefused, GitHubUnavailable, RepositoryRef
+from bot.github import GitHubRefused, GitHubUnavailable, RepositoryInfo, RepositoryRef
 from bot.github_threads import moment
 from bot.steps.reconcile import REACH
-from bot.steps.world import World
+from bot.steps.world import World, where_asked
 from bot.tasks import Request
 from bot.triggers import Context
 from bot.triggers.issue_comment import parse
@@ -56,19 +57,20 @@ class Unanswered:
     async def _look(self, first: Request, last: Request) -> None:
         now = datetime.fromtimestamp(self._world.clock.now(), UTC)
         since = max(now - REACH, first.created_at)
-        named = last.repository
-        where = RepositoryRef(
-            installation_id=last.installation_id, repository_id=named.id, owner=named.owner, name=named.name
-        )
+        where = where_asked(last)
         word = self._world.rules.command_word
-        for comment in await self._world.github.written.comments(where, since):
-            if comment.get("id") not in self._known and is_command(comment, word, since, now - GRACE):
-                await self._let_in(where, comment)
+        written = await self._world.github.written.comments(where, since)
+        new = [one for one in written if one.get("id") not in self._known and is_command(one, word, since, now - GRACE)]
+        if not new:
+            return
+        repository = await self._world.github.repository(where)
+        for comment in new:
+            await self._let_in(where, repository, comment)
 
-    async def _let_in(self, where: RepositoryRef, comment: dict[str, Any]) -> None:
+    async def _let_in(self, where: RepositoryRef, repository: RepositoryInfo, comment: Mapping[str, Any]) -> None:
         """As its webhook would have been. What is not of a webhook's shape, or whose thread is gone, is passed over."""
         try:
-            request = parse(await self._payload(where, comment), self._context(where, comment["id"]))
+            request = parse(await self._payload(where, repository, comment), self._context(where, comment["id"]))
         except (ValidationError, GitHubRefused) as error:
             _log.info("comment %s is passed over: %s", comment["id"], type(error).__name__)
             return
@@ -83,8 +85,9 @@ class Unanswered:
         delivery = f"found-{where.repository_id}-{comment_id}"
         return Context(delivery, self._world.rules.command_word, self._world.github.written.app_id)
 
-    async def _payload(self, where: RepositoryRef, comment: dict[str, Any]) -> dict[str, Any]:
-        repository = await self._world.github.repository(where)
+    async def _payload(
+        self, where: RepositoryRef, repository: RepositoryInfo, comment: Mapping[str, Any]
+    ) -> dict[str, Any]:
         number = int(str(comment["issue_url"]).rpartition("/")[2])
         return {
             "action": "created",
@@ -96,7 +99,7 @@ class Unanswered:
         }
 
 
-def is_command(comment: dict[str, Any], word: str, since: datetime, until: datetime) -> bool:
+def is_command(comment: Mapping[str, Any], word: str, since: datetime, until: datetime) -> bool:
     """Made in that time, never edited, and meant for us. Of what is not a comment's shape: no."""
     body, made, url = comment.get("body"), comment.get("created_at"), comment.get("issue_url")
     if not (isinstance(body, str) and isinstance(made, str) and isinstance(url, str) and _THREAD.search(url)):

@@ -15,6 +15,7 @@ from bot.permissions import Served
 from bot.repo_config import RepoConfig
 from bot.repo_rules import OperatorRules
 from bot.store import Caps, Store, Task
+from bot.tasks import Request
 from sandbox import AgentName, Limits, Sandbox
 
 
@@ -69,7 +70,11 @@ class World:
 
 def where_of(task: Task) -> RepositoryRef:
     """Where calls about a task go."""
-    request = task.request
+    return where_asked(task.request)
+
+
+def where_asked(request: Request) -> RepositoryRef:
+    """Where calls about a request go."""
     return RepositoryRef(
         installation_id=request.installation_id,
         repository_id=request.repository.id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
 from bot.store.rows import Task, task_of
 from bot.store.schema import pulls, results, tasks
@@ -87,7 +87,3 @@ def save_pull(connection: Connection, saved: Pull) -> None:
     )
     if not done.rowcount:
         connection.execute(insert(pulls).values(**values))
-
-
-def forget_pull(connection: Connection, repository_id: int, number: int) -> None:
-    connection.execute(delete(pulls).where(p.repository_id == repository_id, p.number == number))

@@ -105,6 +105,35 @@ def edit(changes: Changes, found: Command | Mistake, made: datetime, changed: da
     return None
 
 
+class Commented(Protocol):
+    """The payload of a comment, wherever it stands."""
+
+    @property
+    def comment(self) -> Text: ...
+    @property
+    def sender(self) -> User | None: ...
+    @property
+    def changes(self) -> Changes: ...
+    @property
+    def installation(self) -> Installation | None: ...
+
+
+def asked(read: Commented, action: str, context: Context) -> tuple[Asker, Command | Mistake] | Ignored:
+    """Who asks for what in a comment that was ``created`` or ``edited``."""
+    comment = read.comment
+    who = asker(comment, read.sender, read.installation, context)
+    if isinstance(who, Ignored):
+        return who
+    found = commands.parse(comment.body, context.word)
+    if found is None:
+        return Ignored("no command")
+    if action == "edited":
+        ignored = edit(read.changes, found, comment.created_at, comment.updated_at, context.word)
+        if ignored is not None:
+            return ignored
+    return who, found
+
+
 def digest(body: str) -> str:
     """Of the words, for a content key: the same words in the same place ask once."""
     return hashlib.sha256(body.encode()).hexdigest()

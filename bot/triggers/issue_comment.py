@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bot import commands
 from bot.tasks import Change, Command, Mistake, Request, Verb
-from bot.triggers.asking import Action, Asker, Changes, Text, asker, digest, edit
+from bot.triggers.asking import Action, Asker, Changes, Text, asked, digest
 from bot.triggers.shape import Context, Id, Ignored, Installation, Part, Repo, Title, User
 
 EVENT = "issue_comment"
@@ -38,18 +38,8 @@ def parse(payload: object, context: Context, /) -> Request | Change | Ignored:
     read = Payload.model_validate(payload)
     if action == "deleted":
         return _deleted(read, context)
-    who = asker(read.comment, read.sender, read.installation, context)
-    if isinstance(who, Ignored):
-        return who
-    found = commands.parse(read.comment.body, context.word)
-    if found is None:
-        return Ignored("no command")
-    if action == "edited":
-        comment = read.comment
-        ignored = edit(read.changes, found, comment.created_at, comment.updated_at, context.word)
-        if ignored is not None:
-            return ignored
-    return _request(read, who, found, context)
+    found = asked(read, action, context)
+    return found if isinstance(found, Ignored) else _request(read, *found, context)
 
 
 def _deleted(read: Payload, context: Context) -> Change | Ignored:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from bot import commands
 from bot.tasks import Anchor, Command, Mistake, Request, Verb
-from bot.triggers.asking import Action, Asker, Changes, Text, asker, digest, edit
+from bot.triggers.asking import Action, Asker, Changes, Text, asked, digest
 from bot.triggers.pulls import PullRequest
 from bot.triggers.shape import Context, Id, Ignored, Installation, OptionalText, Repo, User
 
@@ -43,18 +43,8 @@ def parse(payload: object, context: Context, /) -> Request | Ignored:
     if action not in {"created", "edited"}:
         return Ignored("nothing is done on this action")
     read = Payload.model_validate(payload)
-    who = asker(read.comment, read.sender, read.installation, context)
-    if isinstance(who, Ignored):
-        return who
-    found = commands.parse(read.comment.body, context.word)
-    if found is None:
-        return Ignored("no command")
-    if action == "edited":
-        comment = read.comment
-        ignored = edit(read.changes, found, comment.created_at, comment.updated_at, context.word)
-        if ignored is not None:
-            return ignored
-    return _request(read, who, found, context)
+    found = asked(read, action, context)
+    return found if isinstance(found, Ignored) else _request(read, *found, context)
 
 
 def _request(read: Payload, who: Asker, found: Command | Mistake, context: Context) -> Request:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
-from sandbox.agents.shaped import Count, OrNone, Shaped, Text, load
+from sandbox.agents.shaped import Count, OrNone, Shaped, Text, event
 
 # Seen: 1 a patch of one file. The paths behind the first are not shown.
 MAX_CHANGES = 1000
@@ -104,12 +104,10 @@ _OTHER = TypeAdapter(Other)
 
 def parse(line: bytes) -> Event | None:
     """One line as an event; None where it is no JSON object with a type, or not shaped as that type demands."""
-    value = load(line)
-    if value is None:
-        return None
+    found: Event | None = event(line, _adapter)
+    return found
+
+
+def _adapter(value: dict[str, Any]) -> TypeAdapter[Any]:
     kind = value.get("type")
-    try:
-        event: Event = (_BY_TYPE.get(kind, _OTHER) if isinstance(kind, str) else _OTHER).validate_python(value)
-    except ValidationError:
-        return None
-    return event
+    return _BY_TYPE.get(kind, _OTHER) if isinstance(kind, str) else _OTHER

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
-from sandbox.agents.shaped import Count, Money, OrNone, Shaped, Text, load
+from sandbox.agents.shaped import Count, Money, OrNone, Shaped, Text, event
 
 
 class Input(Shaped):
@@ -119,13 +119,10 @@ _OTHER = TypeAdapter(Other)
 
 def parse(line: bytes) -> Event | None:
     """One line as an event; None where it is no JSON object with a type, or not shaped as that type demands."""
-    value = load(line)
-    if value is None:
-        return None
+    found: Event | None = event(line, _adapter)
+    return found
+
+
+def _adapter(value: dict[str, Any]) -> TypeAdapter[Any]:
     kind = value.get("type")
-    adapter = _BY_KIND.get(kind, _OTHER) if isinstance(kind, str) else _OTHER
-    try:
-        event: Event = adapter.validate_python(value)
-    except ValidationError:
-        return None
-    return event
+    return _BY_KIND.get(kind, _OTHER) if isinstance(kind, str) else _OTHER

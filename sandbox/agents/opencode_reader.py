@@ -21,7 +21,7 @@ from sandbox.agents.opencode_events import (
     ToolUse,
     parse,
 )
-from sandbox.agents.reading import MAX_REPLY_CHARS, MAX_SESSION_CHARS, LineReader
+from sandbox.agents.reading import MAX_REPLY_CHARS, MAX_SESSION_CHARS, LineReader, more
 from sandbox.job import Usage
 
 
@@ -44,7 +44,7 @@ class OpenCodeReader(LineReader):
         """See ``Reader.finish``."""
         super().finish()
         self.final = self._reason == "stop"
-        self._fail(opencode_words.ended(self._reason))
+        self.fail(opencode_words.ended(self._reason))
 
     def _take(self, event: Event) -> None:
         match event:
@@ -63,7 +63,7 @@ class OpenCodeReader(LineReader):
                 self.usage = _added(self.usage, event.part)
             case Error():
                 self.refused = self.refused or opencode_words.is_refusal(event.error.name)
-                self._fail(opencode_words.failure(event.error))
+                self.fail(opencode_words.failure(event.error))
                 self._session(event.sessionID)
 
     def _say(self, text: str) -> None:
@@ -71,11 +71,6 @@ class OpenCodeReader(LineReader):
         self.show(words=text)
         if text.strip() and not self.error:
             self.reply = (f"{self.reply}\n\n{text}" if self.reply else text)[:MAX_REPLY_CHARS]
-
-    def _fail(self, error: str) -> None:
-        self.error = self.error or error
-        if self.error:
-            self.reply = ""
 
     def _session(self, session: str) -> None:
         if session and self.usage.session_id is None:
@@ -95,18 +90,12 @@ def _added(used: Usage, step: Finish) -> Usage:
     tokens = step.tokens or Tokens()
     read, written = (tokens.cache.read, tokens.cache.write) if tokens.cache else (None, None)
     priced = bool(step.cost) or not (tokens.input or tokens.output)
-    known = priced and (used.turns is None or used.cost_usd is not None)
-    return used.model_copy(
-        update={
-            "turns": (used.turns or 0) + 1,
-            "input_tokens": _sum(used.input_tokens, tokens.input, written),
-            "cached_input_tokens": _sum(used.cached_input_tokens, read),
-            "output_tokens": _sum(used.output_tokens, tokens.output, tokens.reasoning),
-            "cost_usd": (used.cost_usd or 0.0) + (step.cost or 0.0) if known else None,
-        }
+    return more(
+        used,
+        turns=1,
+        fresh=(tokens.input, written),
+        cached=read,
+        output=(tokens.output, tokens.reasoning),
+        cost=step.cost,
+        priced=priced,
     )
-
-
-def _sum(*parts: int | None) -> int | None:
-    known = [part for part in parts if part is not None]
-    return sum(known) if known else None

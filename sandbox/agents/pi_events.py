@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
-from sandbox.agents.shaped import Count, Money, OrNone, Shaped, Text, load
+from sandbox.agents.shaped import Count, Money, OrNone, Shaped, Text, event
 
 # One message has a handful of them.
 MAX_BLOCKS = 1000
@@ -131,14 +131,8 @@ _OTHER = TypeAdapter(Other)
 
 def parse(line: bytes) -> Event | None:
     """One line as an event; None where it is no JSON object with a type, or not shaped as that type demands."""
-    value = load(line)
-    if value is None:
-        return None
-    try:
-        event: Event = _adapter(value).validate_python(value)
-    except ValidationError:
-        return None
-    return event
+    found: Event | None = event(line, _adapter)
+    return found
 
 
 def _adapter(value: dict[str, Any]) -> TypeAdapter[Any]:

@@ -20,7 +20,7 @@ from sandbox.agents.pi_events import (
     ToolStart,
     parse,
 )
-from sandbox.agents.reading import MAX_REPLY_CHARS, MAX_SESSION_CHARS, LineReader
+from sandbox.agents.reading import MAX_REPLY_CHARS, MAX_SESSION_CHARS, LineReader, more
 from sandbox.job import Usage
 
 
@@ -42,7 +42,7 @@ class PiReader(LineReader):
         """See ``Reader.finish``. A run that was cut off is told by its last message, should that be of a failure."""
         super().finish()
         if not self.final and self._last is not None and self._last.stopReason == "error":
-            self._fail(pi_words.failure(self._last))
+            self.fail(pi_words.failure(self._last))
 
     def _take(self, event: Event) -> None:
         match event:
@@ -73,15 +73,10 @@ class PiReader(LineReader):
         """A later final event never takes back an error: anything in the container can write one."""
         self.final = True
         if self._last is None:
-            self._fail(pi_words.NO_TURN)
+            self.fail(pi_words.NO_TURN)
             return
         self.refused = self.refused or pi_words.is_refusal(self._last)
-        self._fail(pi_words.failure(self._last) or (pi_words.INTERRUPTED if event.aborted else ""))
-
-    def _fail(self, error: str) -> None:
-        self.error = self.error or error
-        if self.error:
-            self.reply = ""
+        self.fail(pi_words.failure(self._last) or (pi_words.INTERRUPTED if event.aborted else ""))
 
 
 def _added(used: Usage, message: Message) -> Usage:
@@ -92,18 +87,12 @@ def _added(used: Usage, message: Message) -> Usage:
     tokens = message.usage or Tokens()
     cost = tokens.cost.total if tokens.cost else None
     priced = bool(cost) or not (tokens.input or tokens.output or tokens.cacheRead)
-    known = priced and (used.turns is None or used.cost_usd is not None)
-    return used.model_copy(
-        update={
-            "turns": (used.turns or 0) + (message.stopReason != "error"),
-            "input_tokens": _sum(used.input_tokens, tokens.input, tokens.cacheWrite),
-            "cached_input_tokens": _sum(used.cached_input_tokens, tokens.cacheRead),
-            "output_tokens": _sum(used.output_tokens, tokens.output),
-            "cost_usd": (used.cost_usd or 0.0) + (cost or 0.0) if known else None,
-        }
+    return more(
+        used,
+        turns=int(message.stopReason != "error"),
+        fresh=(tokens.input, tokens.cacheWrite),
+        cached=tokens.cacheRead,
+        output=(tokens.output,),
+        cost=cost,
+        priced=priced,
     )
-
-
-def _sum(*parts: int | None) -> int | None:
-    known = [part for part in parts if part is not None]
-    return sum(known) if known else None

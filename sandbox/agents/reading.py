@@ -70,6 +70,12 @@ class LineReader:
             last_words=words.strip()[:MAX_WORDS_CHARS] or before.last_words,
         )
 
+    def fail(self, error: str) -> None:
+        """The first error stays: anything in the container can write a later one. Of a failed run there is no reply."""
+        self.error = self.error or error
+        if self.error:
+            self.reply = ""
+
     def _note_reply(self) -> tuple[str, ...]:
         if self.final and not self.error and not self.reply.strip():
             return ("The agent ended without a final reply.",)
@@ -90,3 +96,32 @@ class LineReader:
 def _within(path: str) -> str:
     """A tool's file as a path in the repository."""
     return path.removeprefix(REPOSITORY)
+
+
+def more(
+    used: Usage,
+    *,
+    turns: int,
+    fresh: tuple[int | None, ...],
+    cached: int | None,
+    output: tuple[int | None, ...],
+    cost: float | None,
+    priced: bool,
+) -> Usage:
+    """``used`` and what one answer of the model took. Not ``priced``: the CLI does not know its price, and then the sum
+    is unknown too."""
+    known = priced and (used.turns is None or used.cost_usd is not None)
+    return used.model_copy(
+        update={
+            "turns": (used.turns or 0) + turns,
+            "input_tokens": _sum(used.input_tokens, *fresh),
+            "cached_input_tokens": _sum(used.cached_input_tokens, cached),
+            "output_tokens": _sum(used.output_tokens, *output),
+            "cost_usd": (used.cost_usd or 0.0) + (cost or 0.0) if known else None,
+        }
+    )
+
+
+def _sum(*parts: int | None) -> int | None:
+    known = [part for part in parts if part is not None]
+    return sum(known) if known else None

@@ -8,9 +8,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidatorFunctionWrapHandler
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+)
 from pydantic.functional_validators import WrapValidator
 
 # Fits SQLite's and PostgreSQL's 64-bit integers and a JSON number in every language.
@@ -58,3 +67,15 @@ def load(line: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):  # no JSON, a number of 5,000 digits, nested 100,000 deep
         return None
     return value if isinstance(value, dict) else None
+
+
+def event(line: bytes, kind_of: Callable[[dict[str, Any]], TypeAdapter[Any]]) -> Any:
+    """One line as the event that ``kind_of`` finds it to be; None where it is no JSON object with a type, or not shaped
+    as that type demands. Never raises."""
+    value = load(line)
+    if value is None:
+        return None
+    try:
+        return kind_of(value).validate_python(value)
+    except ValidationError:
+        return None

@@ -8,7 +8,7 @@ import pytest
 
 from bot.demo.github import Failure, LocalGitHub
 from bot.github import GitHub, GitHubUnavailable
-from bot.github_written import PER_PAGE
+from bot.github_pages import PER_PAGE
 from tests.github_world import Place, sent
 
 
