@@ -8,10 +8,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import docker
+import pytest
+from _pytest.mark import ParameterSet
 
 from sandbox import AgentName, AgentSettings, Api, Limits, Outcome, Reason, Settings, Source, State
 from tests.engine import labelled, loop_names
@@ -25,6 +29,8 @@ TIMEOUT_SECONDS = 5
 WALL_SECONDS = 90
 RETRY_AFTER_SECONDS = 1
 
+FILES = {"README.md": b"# Here\n"}
+"""A repository for one of them."""
 REFUSED = "refused"
 """A scenario of this runner's own: nobody listens at the model's address."""
 RETRY_AFTER = "429-ra"
@@ -50,6 +56,53 @@ class Seen:
     def __str__(self) -> str:
         words = f"{self.state} {self.reason} {self.seconds:.1f} s, {self.requests} requests, {self.error!r}"
         return f"{words}, left {self.left}" if self.left else words
+
+
+class Expected(Protocol):
+    """A row of a table: what becomes of a scenario. ``says`` must be in the error."""
+
+    @property
+    def scenario(self) -> str: ...
+    @property
+    def reason(self) -> Reason: ...
+    @property
+    def says(self) -> str: ...
+    @property
+    def requests(self) -> int: ...
+    @property
+    def limits(self) -> Limits: ...
+
+
+def rows(quick: Sequence[Expected], slow: Sequence[Expected]) -> list[ParameterSet]:
+    """As parameters of a test, by scenario."""
+    return [
+        *(pytest.param(row, id=row.scenario) for row in quick),
+        *(pytest.param(row, id=row.scenario, marks=pytest.mark.slow) for row in slow),
+    ]
+
+
+def assert_ended_as(seen: Seen, row: Expected, *, state: State = State.FAILED, beyond_seconds: float = 0.0) -> None:
+    """With its reason, in words, within its time (and ``beyond_seconds``, where that time is what ends it), and nothing
+    left."""
+    assert (seen.state, seen.reason) == (state, row.reason), seen
+    assert row.says in seen.error, seen
+    assert seen.requests == row.requests, seen
+    assert seen.seconds < row.limits.wall_seconds + beyond_seconds, seen
+    assert seen.left == ()
+
+
+def assert_did_as_scripted(seen: Seen) -> Outcome:
+    """The scenario ``ok`` over ``FILES``: both files, the last words, three questions. The outcome, to ask it more."""
+    outcome = seen.outcome
+    assert (seen.state, seen.reason, seen.left) == (State.SUCCEEDED, Reason.OK, ()), seen
+    assert outcome.reply == "Done: I wrote NOTES.md and pointed to it from README.md."
+    assert outcome.changes is not None
+    assert [(file.path, file.status) for file in outcome.changes.files] == [
+        ("NOTES.md", "added"),
+        ("README.md", "modified"),
+    ]
+    assert outcome.model_requests == 3
+    return outcome
 
 
 def failing_settings(host: str, prefix: str, instance: str, state_dir: Path) -> Settings:

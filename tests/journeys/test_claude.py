@@ -13,12 +13,21 @@ import pytest
 from bot.demo import scenarios
 from sandbox import Limits, Reason, State
 from tests.engine import Images
-from tests.journeys.failing import REFUSED, RETRIES, RETRY_AFTER, Seen, failing, failing_settings
+from tests.journeys.failing import (
+    FILES,
+    REFUSED,
+    RETRIES,
+    RETRY_AFTER,
+    Seen,
+    assert_ended_as,
+    failing,
+    failing_settings,
+    rows,
+)
 from tests.local_sandbox import bundle
 
 pytestmark = pytest.mark.engine
 
-FILES = {"README.md": b"# Here\n"}
 AGAIN = 1 + RETRIES
 SOON_SECONDS = 60
 
@@ -67,20 +76,10 @@ def run(
     return once
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        *(pytest.param(row, id=row.scenario) for row in IN_MAKE_TEST),
-        *(pytest.param(row, id=row.scenario, marks=pytest.mark.slow) for row in SLOW),
-    ],
-)
+@pytest.mark.parametrize("row", rows(IN_MAKE_TEST, SLOW))
 async def test_a_failure_ends_with_its_reason_in_words_and_leaves_nothing(row: Row, run: Run) -> None:
     seen = await run(row.scenario, row.limits)
-    assert (seen.state, seen.reason) == (State.FAILED, row.reason), seen
-    assert row.says in seen.error, seen
-    assert seen.requests == row.requests, seen
-    assert seen.seconds < row.limits.wall_seconds, seen
-    assert seen.left == ()
+    assert_ended_as(seen, row)
 
 
 @pytest.mark.slow

@@ -13,13 +13,22 @@ import pytest
 from bot.demo import scenarios
 from sandbox import Limits, Reason, State
 from tests.engine import Images
-from tests.journeys.failing import REFUSED, RETRIES, RETRY_AFTER, Seen, failing, failing_settings
+from tests.journeys.failing import (
+    FILES,
+    REFUSED,
+    RETRIES,
+    RETRY_AFTER,
+    Seen,
+    assert_did_as_scripted,
+    assert_ended_as,
+    failing,
+    failing_settings,
+    rows,
+)
 from tests.local_sandbox import bundle
 
 pytestmark = pytest.mark.engine
 
-FILES = {"README.md": b"# Here\n"}
-DONE = "Done: I wrote NOTES.md and pointed to it from README.md."
 AGAIN = 1 + RETRIES
 # A CLI starts, asks twice and ends within a second; the machine may be busy with other containers.
 SOON_SECONDS = 30
@@ -104,36 +113,18 @@ def run(
 )
 async def test_a_task_ends_with_its_changes(model: str, run: Run) -> None:
     seen = await run("ok", model_name=model)
-    outcome = seen.outcome
-    assert (seen.state, seen.reason, seen.left) == (State.SUCCEEDED, Reason.OK, ()), seen
-    assert outcome.reply == DONE
-    assert outcome.changes is not None
-    assert [(file.path, file.status) for file in outcome.changes.files] == [
-        ("NOTES.md", "added"),
-        ("README.md", "modified"),
-    ]
+    outcome = assert_did_as_scripted(seen)
     used = outcome.usage
     assert (used.input_tokens, used.cached_input_tokens, used.output_tokens) == (600, 3000, 102)
     metered = outcome.metered
     assert (metered.input_tokens, metered.cached_input_tokens, metered.output_tokens) == (600, 3000, 102)
-    assert outcome.model_requests == 3
     assert outcome.notes == ()
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        *(pytest.param(row, id=row.scenario) for row in IN_MAKE_TEST),
-        *(pytest.param(row, id=row.scenario, marks=pytest.mark.slow) for row in SLOW),
-    ],
-)
+@pytest.mark.parametrize("row", rows(IN_MAKE_TEST, SLOW))
 async def test_a_failure_ends_with_its_reason_in_words_and_leaves_nothing(row: Row, run: Run) -> None:
     seen = await run(row.scenario, row.limits)
-    assert (seen.state, seen.reason) == (row.state, row.reason), seen
-    assert row.says in seen.error, seen
-    assert seen.requests == row.requests, seen
-    assert seen.seconds < row.limits.wall_seconds + 5, seen
-    assert seen.left == ()
+    assert_ended_as(seen, row, state=row.state, beyond_seconds=5)
 
 
 @pytest.mark.slow

@@ -18,13 +18,21 @@ import pytest
 from bot.demo import scenarios
 from sandbox import AgentSettings, Api, Limits, Reason, State
 from tests.engine import Images
-from tests.journeys.failing import REFUSED, RETRY_AFTER, Seen, failing, failing_settings
+from tests.journeys.failing import (
+    FILES,
+    REFUSED,
+    RETRY_AFTER,
+    Seen,
+    assert_did_as_scripted,
+    assert_ended_as,
+    failing,
+    failing_settings,
+    rows,
+)
 from tests.local_sandbox import bundle
 
 pytestmark = pytest.mark.engine
 
-FILES = {"README.md": b"# Here\n"}
-DONE = "Done: I wrote NOTES.md and pointed to it from README.md."
 # It starts in four seconds where the machine has nothing else to do, and takes six of processor time for it.
 # These are for machines that do much else; a minute at start was seen.
 SOON_SECONDS = 150
@@ -116,34 +124,16 @@ def run(
 )
 async def test_a_task_ends_with_its_changes(api: Api, run: Run) -> None:
     seen = await run("ok", api=api)
-    outcome = seen.outcome
-    assert (seen.state, seen.reason, seen.left) == (State.SUCCEEDED, Reason.OK, ()), seen
-    assert outcome.reply == DONE
-    assert outcome.changes is not None
-    assert [(file.path, file.status) for file in outcome.changes.files] == [
-        ("NOTES.md", "added"),
-        ("README.md", "modified"),
-    ]
+    outcome = assert_did_as_scripted(seen)
     used = outcome.usage
     assert (used.turns, used.input_tokens, used.cached_input_tokens, used.output_tokens) == (3, 600, 3000, 102)
-    assert outcome.model_requests == 3
     assert outcome.blocked == ()  # it asked for nothing but its model
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        *(pytest.param(row, id=row.scenario) for row in IN_MAKE_TEST),
-        *(pytest.param(row, id=row.scenario, marks=pytest.mark.slow) for row in SLOW),
-    ],
-)
+@pytest.mark.parametrize("row", rows(IN_MAKE_TEST, SLOW))
 async def test_a_failure_ends_with_its_reason_in_words_and_leaves_nothing(row: Row, run: Run) -> None:
     seen = await run(row.scenario, row.limits)
-    assert (seen.state, seen.reason) == (row.state, row.reason), seen
-    assert row.says in seen.error, seen
-    assert seen.requests == row.requests, seen
-    assert seen.seconds < row.limits.wall_seconds + 5, seen
-    assert seen.left == ()
+    assert_ended_as(seen, row, state=row.state, beyond_seconds=5)
 
 
 @pytest.mark.slow

@@ -18,13 +18,22 @@ from sandbox import Api, Limits, Reason, State
 from sandbox.agents import AGENTS, Run
 from tests.agent_container import agent_container
 from tests.engine import Images
-from tests.journeys.failing import REFUSED, RETRY_AFTER, TIMEOUT_SECONDS, Seen, failing, failing_settings
+from tests.journeys.failing import (
+    FILES,
+    REFUSED,
+    RETRY_AFTER,
+    TIMEOUT_SECONDS,
+    Seen,
+    assert_did_as_scripted,
+    assert_ended_as,
+    failing,
+    failing_settings,
+    rows,
+)
 from tests.local_sandbox import bundle
 
 pytestmark = pytest.mark.engine
 
-FILES = {"README.md": b"# Here\n"}
-DONE = "Done: I wrote NOTES.md and pointed to it from README.md."
 # It starts in half a second where the machine has nothing else to do, and waits 2 s before it asks again; busy machines
 # were seen that took twenty times as long.
 SOON_SECONDS = 45
@@ -103,35 +112,17 @@ def run(
 @pytest.mark.parametrize("api", ["anthropic-messages", "openai-responses", "openai-chat"])
 async def test_a_task_ends_with_its_changes(api: Api, run: RunOne) -> None:
     seen = await run("ok", api=api)
-    outcome = seen.outcome
-    assert (seen.state, seen.reason, seen.left) == (State.SUCCEEDED, Reason.OK, ()), seen
-    assert outcome.reply == DONE
-    assert outcome.changes is not None
-    assert [(file.path, file.status) for file in outcome.changes.files] == [
-        ("NOTES.md", "added"),
-        ("README.md", "modified"),
-    ]
+    outcome = assert_did_as_scripted(seen)
     used = outcome.usage
     assert (used.turns, used.input_tokens, used.cached_input_tokens, used.output_tokens) == (3, 600, 3000, 102)
     assert used.session_id
-    assert outcome.model_requests == 3
     assert outcome.blocked == ()  # it asked for nothing but its model
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        *(pytest.param(row, id=row.scenario) for row in IN_MAKE_TEST),
-        *(pytest.param(row, id=row.scenario, marks=pytest.mark.slow) for row in SLOW),
-    ],
-)
+@pytest.mark.parametrize("row", rows(IN_MAKE_TEST, SLOW))
 async def test_a_failure_ends_with_its_reason_in_words_and_leaves_nothing(row: Row, run: RunOne) -> None:
     seen = await run(row.scenario, row.limits)
-    assert (seen.state, seen.reason) == (State.FAILED, row.reason), seen
-    assert row.says in seen.error, seen
-    assert seen.requests == row.requests, seen
-    assert seen.seconds < row.limits.wall_seconds, seen
-    assert seen.left == ()
+    assert_ended_as(seen, row)
 
 
 @pytest.mark.slow

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import tracemalloc
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from sandbox.agents import AGENTS
+from tests.sandbox.agents.recorded import stream
 
-STREAMS = Path(__file__).parents[2] / "streams"
 MEBIBYTE = 2**20
 PIECE_BYTES = 65536
 # A line is held (1 MiB), decoded and parsed; of JSON that is text, three times its bytes.
@@ -20,7 +19,7 @@ MAX_GROWTH_BYTES = 12 * MEBIBYTE
 
 def long_stream(name: str, size: int) -> Iterator[bytes]:
     """A run as it was recorded, over and over, with a long line, one that is too long and a broken one in between."""
-    recorded = (STREAMS / f"{name}-ok.jsonl").read_bytes()
+    recorded = stream(name, "ok")
     long = json.dumps({"type": "news", "text": "x" * (MEBIBYTE - 100)}).encode() + b"\n"
     block = recorded * (MEBIBYTE // 8 // len(recorded) + 1) + long + b"y" * 3 * MEBIBYTE + b"\n" + b'{"type":\n'
     for _ in range(size // len(block) + 1):

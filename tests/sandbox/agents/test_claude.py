@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,9 +13,10 @@ from sandbox.agents.agent import Reader
 from sandbox.agents.reading import MAX_FILE_CHARS, MAX_REPLY_CHARS, MAX_TOOL_CHARS, MAX_WORDS_CHARS
 from sandbox.job import Job, Progress, Usage
 from sandbox.settings import AgentSettings
+from tests.sandbox.agents import recorded
+from tests.sandbox.agents.recorded import facts
 
 CLAUDE = AGENTS["claude"]
-STREAMS = Path(__file__).parents[2] / "streams"
 DONE = "Done: I wrote NOTES.md and pointed to it from README.md."
 NO_CREDITS = "has no credits left"
 BROKEN = "The connection to the model gateway broke"
@@ -61,31 +61,15 @@ RECORDED: dict[str, tuple[bool, str, str, int | None, int | None, int | None, in
 
 
 def read(*chunks: bytes) -> Reader:
-    reader = CLAUDE.reader()
-    for chunk in chunks:
-        reader.feed(chunk)
-    reader.finish()
-    return reader
+    return recorded.read(CLAUDE.reader(), *chunks)
 
 
 def stream(name: str) -> bytes:
-    return (STREAMS / f"claude-{name}.jsonl").read_bytes()
-
-
-def facts(reader: Reader) -> tuple[object, ...]:
-    return (
-        reader.final,
-        reader.error,
-        reader.reply,
-        reader.usage,
-        reader.progress,
-        reader.bad_lines,
-        reader.notes,
-    )
+    return recorded.stream("claude", name)
 
 
 def test_every_recorded_stream_is_in_the_table() -> None:
-    assert {path.stem.removeprefix("claude-") for path in STREAMS.glob("claude-*.jsonl")} == set(RECORDED)
+    assert recorded.names("claude") == set(RECORDED)
 
 
 @pytest.mark.parametrize("name", RECORDED)

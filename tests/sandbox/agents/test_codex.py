@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tomllib
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,9 +14,10 @@ from sandbox.agents.agent import Reader
 from sandbox.agents.reading import MAX_FILE_CHARS, MAX_REPLY_CHARS, MAX_TOOL_CHARS, MAX_WORDS_CHARS
 from sandbox.job import Progress, Usage
 from sandbox.settings import AgentSettings
+from tests.sandbox.agents import recorded
+from tests.sandbox.agents.recorded import facts
 
 CODEX = AGENTS["codex"]
-STREAMS = Path(__file__).parents[2] / "streams"
 DONE = "Done: I wrote NOTES.md and pointed to it from README.md."
 BROKEN = "The connection to the model gateway broke"
 RATE = "The model's rate limit was reached (429)"
@@ -61,15 +61,11 @@ RECORDED: dict[str, tuple[bool, str, str, int | None, int | None, int | None, in
 
 
 def read(*chunks: bytes) -> Reader:
-    reader = CODEX.reader()
-    for chunk in chunks:
-        reader.feed(chunk)
-    reader.finish()
-    return reader
+    return recorded.read(CODEX.reader(), *chunks)
 
 
 def stream(name: str) -> bytes:
-    return (STREAMS / f"codex-{name}.jsonl").read_bytes()
+    return recorded.stream("codex", name)
 
 
 def line(kind: str, **more: object) -> bytes:
@@ -80,21 +76,8 @@ def message(text: str) -> bytes:
     return line("item.completed", item={"id": "i", "type": "agent_message", "text": text})
 
 
-def facts(reader: Reader) -> tuple[object, ...]:
-    return (
-        reader.final,
-        reader.error,
-        reader.refused,
-        reader.reply,
-        reader.usage,
-        reader.progress,
-        reader.bad_lines,
-        reader.notes,
-    )
-
-
 def test_every_recorded_stream_is_in_the_table() -> None:
-    assert {path.stem.removeprefix("codex-") for path in STREAMS.glob("codex-*.jsonl")} == set(RECORDED)
+    assert recorded.names("codex") == set(RECORDED)
 
 
 @pytest.mark.parametrize("name", RECORDED)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import resource
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,8 +13,9 @@ from sandbox.agents import AGENTS
 from sandbox.agents.agent import Reader
 from sandbox.agents.reading import MAX_FILE_CHARS, MAX_REPLY_CHARS, MAX_TOOL_CHARS, MAX_WORDS_CHARS
 from sandbox.job import Progress, Usage
+from tests.sandbox.agents import recorded
+from tests.sandbox.agents.recorded import facts
 
-STREAMS = Path(__file__).parents[2] / "streams"
 DONE = "Done: I wrote NOTES.md and pointed to it from README.md."
 NO_CREDITS = "has no credits left"
 BROKEN = "The connection to the model gateway broke"
@@ -71,32 +71,15 @@ ENDLESS = {"cut", "loop"}
 
 
 def read(*chunks: bytes) -> Reader:
-    reader = AGENTS["opencode"].reader()
-    for chunk in chunks:
-        reader.feed(chunk)
-    reader.finish()
-    return reader
+    return recorded.read(AGENTS["opencode"].reader(), *chunks)
 
 
 def stream(name: str) -> bytes:
-    return (STREAMS / f"opencode-{name}.jsonl").read_bytes()
-
-
-def facts(reader: Reader) -> tuple[object, ...]:
-    return (
-        reader.final,
-        reader.error,
-        reader.refused,
-        reader.reply,
-        reader.usage,
-        reader.progress,
-        reader.bad_lines,
-        reader.notes,
-    )
+    return recorded.stream("opencode", name)
 
 
 def test_every_recorded_stream_is_in_the_table() -> None:
-    assert {path.stem.removeprefix("opencode-") for path in STREAMS.glob("opencode-*.jsonl")} == set(RECORDED)
+    assert recorded.names("opencode") == set(RECORDED)
 
 
 @pytest.mark.parametrize("name", RECORDED)

@@ -15,8 +15,9 @@ from sandbox.agents.lines import MAX_LINE_BYTES
 from sandbox.agents.pi_events import UNREAD
 from sandbox.agents.reading import MAX_FILE_CHARS, MAX_REPLY_CHARS, MAX_TOOL_CHARS, MAX_WORDS_CHARS
 from sandbox.job import Progress
+from tests.sandbox.agents import recorded
+from tests.sandbox.agents.recorded import facts
 
-STREAMS = Path(__file__).parents[2] / "streams"
 DONE = "Done: I wrote NOTES.md and pointed to it from README.md."
 SORRY = "I'm sorry, but I can't help with that request."
 NO_CREDITS = "has no credits left"
@@ -86,32 +87,15 @@ RECORDED: dict[str, tuple[str, bool, str, int, int]] = {
 
 
 def read(*chunks: bytes) -> Reader:
-    reader = AGENTS["pi"].reader()
-    for chunk in chunks:
-        reader.feed(chunk)
-    reader.finish()
-    return reader
+    return recorded.read(AGENTS["pi"].reader(), *chunks)
 
 
 def stream(name: str) -> bytes:
-    return (STREAMS / f"pi-{name}.jsonl").read_bytes()
-
-
-def facts(reader: Reader) -> tuple[object, ...]:
-    return (
-        reader.final,
-        reader.error,
-        reader.refused,
-        reader.reply,
-        reader.usage,
-        reader.progress,
-        reader.bad_lines,
-        reader.notes,
-    )
+    return recorded.stream("pi", name)
 
 
 def test_every_recorded_stream_is_in_the_table() -> None:
-    assert {path.stem.removeprefix("pi-") for path in STREAMS.glob("pi-*.jsonl")} == set(RECORDED)
+    assert recorded.names("pi") == set(RECORDED)
 
 
 @pytest.mark.parametrize("name", RECORDED)
