@@ -26,6 +26,14 @@ class Rendered:
         """Of a comment in the conversation."""
         return await self._html(where, urls.comment(where, comment_id))
 
+    async def review_comment(self, where: RepositoryRef, comment_id: int) -> str:
+        """Of a comment on lines of a pull request."""
+        return await self._html(where, urls.review_comment(where, comment_id))
+
+    async def review(self, where: RepositoryRef, number: int, review_id: int) -> str:
+        """Of the review itself; its comments on lines are texts of their own."""
+        return await self._html(where, urls.review(where, number, review_id))
+
     async def _html(self, where: RepositoryRef, path: str) -> str:
         found = await self._installations.call(where, Call("GET", path, accept=FULL), TO_READ)
         with expecting("a rendered text"):

@@ -70,6 +70,10 @@ def reviews(where: RepositoryRef, number: int) -> str:
     return f"{pull(where, number)}/reviews"
 
 
+def review(where: RepositoryRef, number: int, review_id: int) -> str:
+    return f"{reviews(where, number)}/{review_id}"
+
+
 def review_comments(where: RepositoryRef, number: int) -> str:
     return f"{pull(where, number)}/comments"
 
@@ -78,8 +82,12 @@ def replies(where: RepositoryRef, number: int, root_id: int) -> str:
     return f"{review_comments(where, number)}/{root_id}/replies"
 
 
+def review_comment(where: RepositoryRef, comment_id: int) -> str:
+    return f"{pulls(where)}/comments/{comment_id}"
+
+
 def review_reactions(where: RepositoryRef, comment_id: int) -> str:
-    return f"{pulls(where)}/comments/{comment_id}/reactions"
+    return f"{review_comment(where, comment_id)}/reactions"
 
 
 def contents(where: RepositoryRef, path: str) -> str:

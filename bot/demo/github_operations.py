@@ -122,11 +122,11 @@ def get_permission(world: World, asked: Asked) -> Answered:
 
 def get_issue(world: World, asked: Asked) -> Answered:
     repository, issue = reach_issue(world, asked, "read")
-    return Answered(200, world.shapes.issue(repository, issue) | _rendered(asked, issue.body))
+    return Answered(200, world.shapes.issue(repository, issue) | in_html(asked, issue.body))
 
 
-def _rendered(asked: Asked, body: str) -> dict[str, Any]:
-    """What only some media types bring."""
+def in_html(asked: Asked, body: str) -> dict[str, Any]:
+    """What only some media types bring: for a text of any kind."""
     return {"body_html": rendered(body)} if ".full+json" in asked.accept else {}
 
 
@@ -166,7 +166,7 @@ def create_comment(world: World, asked: Asked) -> Answered:
 
 def get_comment(world: World, asked: Asked) -> Answered:
     repository, issue, comment = reach_comment(world, asked, "read")
-    return Answered(200, world.shapes.comment(repository, issue, comment, world.app) | _rendered(asked, comment.body))
+    return Answered(200, world.shapes.comment(repository, issue, comment, world.app) | in_html(asked, comment.body))
 
 
 def update_comment(world: World, asked: Asked) -> Answered:

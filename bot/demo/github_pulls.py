@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from bot.demo import github_git_objects as objects
-from bot.demo.github_access import Answered, Asked, World, named, number, paged, reach
+from bot.demo.github_access import Answered, Asked, World, number, paged, reach
 from bot.demo.github_auth import Refusal
-from bot.demo.github_operations import comment_body, react_to
+from bot.demo.github_operations import comment_body, in_html, react_to
 from bot.demo.github_state import Issue, Repository
 from bot.demo.github_work_state import Pull, Review, ReviewComment
 
@@ -108,6 +108,15 @@ def list_reviews(world: World, asked: Asked) -> Answered:
     return paged(world, asked, [world.pulls.review(repository, issue, review) for review in pull.reviews])
 
 
+def get_review(world: World, asked: Asked) -> Answered:
+    repository, issue, pull = _reached(world, asked, "read")
+    wanted = number(asked.params["review_id"])
+    review = next((one for one in pull.reviews if one.id == wanted), None)
+    if review is None:
+        raise Refusal(404, "Not Found")
+    return Answered(200, world.pulls.review(repository, issue, review) | in_html(asked, review.body))
+
+
 def create_review(world: World, asked: Asked) -> Answered:
     repository, issue, pull = _reached(world, asked, "write")
     body = asked.body or {}
@@ -150,14 +159,24 @@ def answer_in(number_: int, root: ReviewComment, body: str, world: World) -> Rev
     )  # fmt: skip
 
 
+def get_comment(world: World, asked: Asked) -> Answered:
+    repository, issue, comment = _comment(world, asked, "read")
+    return Answered(200, world.pulls.review_comment(repository, issue, comment) | in_html(asked, comment.body))
+
+
 def react(world: World, asked: Asked) -> Answered:
-    repository = named(world, asked)
-    reach(world, asked, "pull_requests", "write")
+    _, _, comment = _comment(world, asked, "write")
+    return react_to(world, asked, comment.reactions)
+
+
+def _comment(world: World, asked: Asked, level: str) -> tuple[Repository, Issue, ReviewComment]:
+    """The review comment of the path, whose pull request the path does not name."""
+    repository = reach(world, asked, "pull_requests", level)
     wanted = number(asked.params["comment_id"])
     for issue in repository.issues.values():
-        for comment in issue.pull.comments if issue.pull else ():
+        for comment in issue.pull.comments if issue.pull and not issue.deleted else ():
             if comment.id == wanted:
-                return react_to(world, asked, comment.reactions)
+                return repository, issue, comment
     raise Refusal(404, "Not Found")
 
 

@@ -85,10 +85,12 @@ ROUTES: list[Route] = [
     *_route("repos/get-content", "GET", f"{_REPO}/contents/{{path+}}", github_git_data.get_contents),
     *_route("pulls/create", "POST", f"{_REPO}/pulls", github_pulls.create),
     *_route("pulls/list", "GET", f"{_REPO}/pulls", github_pulls.list_pulls),
+    *_route("pulls/get-review-comment", "GET", f"{_REPO}/pulls/comments/{{comment_id}}", github_pulls.get_comment),
     *_route("pulls/get", "GET", _PULL, github_pulls.get),
     *_route("pulls/update", "PATCH", _PULL, github_pulls.update),
     *_route("pulls/list-files", "GET", f"{_PULL}/files", github_pulls.list_files),
     *_route("pulls/list-reviews", "GET", f"{_PULL}/reviews", github_pulls.list_reviews),
+    *_route("pulls/get-review", "GET", f"{_PULL}/reviews/{{review_id}}", github_pulls.get_review),
     *_route("pulls/create-review", "POST", f"{_PULL}/reviews", github_pulls.create_review),
     *_route("pulls/list-review-comments", "GET", f"{_PULL}/comments", github_pulls.list_comments),
     *_route(

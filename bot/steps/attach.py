@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from bot.attachments import MOST, Picture, Place, missing, name_of, named, signed, upload_of
 from bot.github import GitHubRefused, GitHubUnavailable
@@ -16,6 +17,14 @@ from bot.threads import Said
 from sandbox import Attachment
 
 _log = logging.getLogger(__name__)
+
+
+# In what kind of text a request of an event stands. One of a label or a button stands in none.
+_ASKED_IN: Final[Mapping[str, Place]] = {
+    "issue_comment": "comment",
+    "pull_request_review_comment": "review_comment",
+    "pull_request_review": "review",
+}
 
 
 @dataclass(frozen=True)
@@ -34,11 +43,11 @@ class _Found:
     id: int
 
 
-async def gather(world: World, task: Task, request: Request, prompt: str, pieces: Iterable[Said]) -> Gathered:
+async def gather(world: World, task: Task, prompt: str, pieces: Iterable[Said]) -> Gathered:
     """Look for them, fetch them. Raises nothing of the network's: a task does not fail for a picture's sake."""
     if world.images is None:
         return Gathered()
-    found = _named(request, prompt, pieces, world.images)
+    found = _named(_worded(task), prompt, pieces, world.images)
     images = await _fetched(world, task, found[:MOST], world.images)
     pictures: list[Picture] = []
     files: list[Attachment] = []
@@ -70,7 +79,8 @@ async def again(world: World, task: Task) -> tuple[Attachment, ...]:
 
 def _named(request: Request, prompt: str, pieces: Iterable[Said], images: Attachments) -> list[_Found]:
     """The request's own first, then in the order in which things were said; each once."""
-    texts: list[tuple[str, Place, int]] = [(prompt, "request", request.comment_id or request.thread)]
+    number = request.comment_id or request.review_id or request.thread
+    texts: list[tuple[str, Place, int]] = [(prompt, "request", number)]
     texts += [(said.body, said.kind, said.id) for said in pieces]
     found: dict[str, _Found] = {}
     for text, place, number in texts:
@@ -87,17 +97,31 @@ async def _fetched(world: World, task: Task, found: list[_Found], images: Attach
 async def _signed(world: World, task: Task, found: list[_Found], images: Attachments) -> dict[str, str]:
     """Of a private repository's uploads GitHub gives out addresses with a signature, in what it renders."""
     known: dict[str, str] = {}
-    rendered, where = world.github.rendered, where_of(task)
     for place, number in dict.fromkeys((one.place, one.id) for one in found):
         try:
-            if place == "body":
-                html = await rendered.description(where, task.request.thread)
-            elif place == "comment" or (place == "request" and task.request.event == "issue_comment"):
-                html = await rendered.comment(where, number)
-            else:
-                continue
+            html = await _rendered(world, task, place, number)
         except (GitHubRefused, GitHubUnavailable) as error:
             _log.info("task %s: images of a text are not looked for: %s", task.task_id, error)
             continue
         known |= signed(html, images.places)
     return known
+
+
+async def _rendered(world: World, task: Task, place: Place, number: int) -> str:
+    """A text as GitHub shows it. Empty for one that can hold no image, or that is a rule's and not GitHub's."""
+    rendered, where, request = world.github.rendered, where_of(task), _worded(task)
+    match _ASKED_IN.get(request.event) if place == "request" else place:
+        case "body":
+            return await rendered.description(where, request.thread)
+        case "comment":
+            return await rendered.comment(where, number)
+        case "review_comment":
+            return await rendered.review_comment(where, number)
+        case "review":
+            return await rendered.review(where, request.thread, number)
+    return ""
+
+
+def _worded(task: Task) -> Request:
+    """The request whose text holds the prompt: of what is repeated, the one that it repeats."""
+    return task.work.origin or task.request

@@ -62,7 +62,7 @@ async def _frozen(world: World, task: Task, rules: Rules) -> tuple[Task, tuple[A
     told = context.tell(
         request, asked.prompt or ISSUE_PROMPT, thread, trust, secrets.token_hex(16), instructions=rules.instructions
     )
-    images = await gather(world, task, request, asked.prompt, context.pieces_of(request, thread, trust))
+    images = await gather(world, task, asked.prompt, context.pieces_of(request, thread, trust))
     work = await stand(world, task)
     kept = {
         "prompt": "\n\n".join(text for text in (told.text, attachments.told(images.pictures)) if text),

@@ -9,6 +9,7 @@ from bot.demo.github import Failure, Issue, Repository
 from sandbox import Job
 from tests.bot.stage import Stage
 from tests.github_world import sent
+from tests.openapi.conform import assert_conforms
 
 PNG = b"\x89PNG\r\n\x1a\n"
 GIF = b"GIF89a"
@@ -100,6 +101,52 @@ async def test_b86_those_of_a_private_repository_are_fetched_by_their_signed_add
     job = await told(stage)
     assert [one.data for one in job.attachments] == [PNG + b"asked", PNG + b"body"]
     assert "jwt" not in job.prompt
+
+
+async def private_pull(talk: Stage) -> tuple[Repository, Issue]:
+    repository = talk.local.add_repository("octo", "secret", {"f": b"old\n"}, private=True, roles={"alice": "write"})
+    return repository, await talk.local.open_pull(repository, {"f": b"new\n"}, user="alice")
+
+
+async def test_b86_so_are_those_of_its_reviews_and_of_comments_on_its_files(talk: Stage) -> None:
+    repository, issue = await private_pull(talk)
+    lines = f"![]({talk.local.upload(PNG + b'line', private=True)})"
+    body = f"![]({talk.local.upload(PNG + b'review', private=True)})"
+    await talk.local.review_comment(repository, issue, "alice", lines)
+    await talk.local.review(repository, issue, "alice", "COMMENTED", body=body)
+    await talk.local.comment(repository, issue, "alice", "/agent fix it")
+    job = await told(talk)
+    assert {one.data for one in job.attachments} == {PNG + b"line", PNG + b"review"}
+    assert "(from a comment on the files)" in job.prompt
+    assert "(from a review)" in job.prompt
+    assert "jwt" not in job.prompt
+    assert_conforms(talk.local.log)
+
+
+@pytest.mark.parametrize("by", ["review_comment", "review"])
+async def test_b86_and_those_of_a_request_that_was_made_there(talk: Stage, by: str) -> None:
+    repository, issue = await private_pull(talk)
+    words = f"/agent fix ![]({talk.local.upload(PNG + b'asked', private=True)})"
+    if by == "review":
+        await talk.local.review(repository, issue, "alice", "COMMENTED", body=words)
+    else:
+        await talk.local.review_comment(repository, issue, "alice", words)
+    job = await told(talk)
+    assert [one.data for one in job.attachments] == [PNG + b"asked"]
+    assert "image-1.png (from the request)" in job.prompt
+    assert (sent(talk.local, "pulls/get-review"), sent(talk.local, "pulls/get-review-comment")) == (
+        (1, 0) if by == "review" else (0, 1)
+    )
+
+
+async def test_what_is_repeated_has_the_images_of_the_request_that_it_repeats(talk: Stage) -> None:
+    repository, issue = await private_pull(talk)
+    words = f"/agent fix ![]({talk.local.upload(PNG + b'asked', private=True)})"
+    await talk.local.review_comment(repository, issue, "alice", words)
+    await talk.settle()
+    await talk.local.comment(repository, issue, "alice", "/agent retry")
+    await talk.settle()
+    assert [[one.data for one in job.attachments] for job in talk.jobs] == [[PNG + b"asked"]] * 2
 
 
 @pytest.mark.parametrize("status", [404, 503])
