@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot import inert
+from bot.head_then import How
 from bot.inert import Untrusted
 from bot.verdict_words import duration
 
@@ -132,6 +133,29 @@ def went_on_from(task_id: str) -> str:
 def began_without(task_id: str) -> str:
     """The earlier result does not fit the repository as it is now."""
     return f"⚠️ The result of task `{task_id}` does not fit the repository any more, so the agent began without it."
+
+
+def moved_too_often() -> str:
+    """Since the comment the pull request's branch has moved, and GitHub does not say from where."""
+    return (
+        "🔁 **Not started.** This pull request's branch was pushed to after your comment, and GitHub does not say "
+        "which commit you saw. Look at it as it is now, and write the command again."
+    )
+
+
+def worked_on(how: How, sha: str) -> str:
+    """Which commit of a pull request was worked on, where that is not simply its head. Empty where it is."""
+    if how == "earlier":
+        return (
+            f"The branch was pushed to after the comment, or in the very same second. The work is on `{sha[:12]}`, the "
+            "head before that."
+        )
+    if how == "undated":
+        return (
+            f"The work is on `{sha[:12]}`, the head when the task was let in. GitHub could not say whether it was "
+            "pushed before the comment or after it."
+        )
+    return ""
 
 
 def left_out(lines: Sequence[str]) -> str:

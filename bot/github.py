@@ -16,6 +16,7 @@ import aiohttp
 from pydantic import SecretStr
 
 from bot import github_urls as urls
+from bot.github_activity import Activity
 from bot.github_auth import AppCredential, Clock, GitHubClock
 from bot.github_calls import Call, Calls
 from bot.github_checks import Checks
@@ -147,6 +148,8 @@ class GitHub:
         """Comments of a whole repository."""
         self.rendered = Rendered(self._installations)
         """Texts as they are shown."""
+        self.activity = Activity(self._installations)
+        """What has moved a branch."""
         self.everywhere = Everywhere(self._installations)
         """Where the App is installed."""
 

@@ -30,6 +30,10 @@ def repository(where: RepositoryRef) -> str:
     return f"/repos/{_part(where.owner)}/{_part(where.name)}"
 
 
+def activity(where: RepositoryRef) -> str:
+    return f"{repository(where)}/activity"
+
+
 def permission(where: RepositoryRef, login: str) -> str:
     return f"{repository(where)}/collaborators/{_part(login)}/permission"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bot.attachments import Picture
+from bot.head_then import How
 from bot.repo_rules import Choice
 from bot.tasks import Command, Frozen, Request
 from bot.threads import Head
@@ -36,6 +37,8 @@ class Work(Frozen):
     """First comments of the review threads to be answered, by their numbers in the prompt."""
     head: Head | None = None
     """Of the pull request that is worked on, at the commit that is pinned."""
+    head_was: How = "now"
+    """How that commit was found, where the request itself does not say."""
     thread_title: str = ""
     """As it was then: a pull request's title is made of it."""
     origin: Request | None = None

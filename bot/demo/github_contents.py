@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from bot.demo import github_git
+from bot.demo import github_activity, github_git
 from bot.demo.github_git import Files
 from bot.demo.github_state import Installation, Issue, Repository, State, User
 
@@ -52,7 +52,14 @@ class Contents:
     def commit(self, repository: Repository, files: Files, *, branch: str = "", message: str = "A commit\n") -> str:
         """Somebody pushes: exactly ``files`` on top of the branch (the default one). Returns the commit's id."""
         branch = branch or repository.default_branch
-        return github_git.commit(repository.git_dir, files, branch=branch, message=message)
+        return self.committed(repository, branch, files, message, repository.owner)
+
+    def committed(self, repository: Repository, branch: str, files: Files, message: str, by: User) -> str:
+        """Exactly ``files`` on top of the branch, and who has pushed it."""
+        before = self.head(repository, branch)
+        sha = github_git.commit(repository.git_dir, files, branch=branch, message=message)
+        github_activity.record(self.state, repository, branch, before, by, self._clock())
+        return sha
 
     def head(self, repository: Repository, branch: str = "") -> str | None:
         """The commit that a branch is at; None if there is none."""

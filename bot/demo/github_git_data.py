@@ -6,6 +6,7 @@ import base64
 import binascii
 from typing import Any
 
+from bot.demo import github_activity
 from bot.demo import github_git_objects as objects
 from bot.demo.github_access import Answered, Asked, World, reach
 from bot.demo.github_auth import Refusal
@@ -194,15 +195,25 @@ def update_ref(world: World, asked: Asked) -> Answered:
 def delete_ref(world: World, asked: Asked) -> Answered:
     repository = reach(world, asked, "contents", "write")
     name = f"refs/{asked.params['ref']}"
-    if objects.ref(repository.git_dir, name) is None:
+    before = objects.ref(repository.git_dir, name)
+    if before is None:
         raise _invalid("Reference does not exist")
     objects.delete_ref(repository.git_dir, name)
+    _recorded(world, repository, name, before)
     return Answered(204)
 
 
 def _moves(world: World, repository: Repository, name: str, sha: str) -> None:
+    before = objects.ref(repository.git_dir, name)
     objects.set_ref(repository.git_dir, name, sha)
+    _recorded(world, repository, name, before)
     world.pushed(repository, name.removeprefix("refs/heads/"), world.app.user)
+
+
+def _recorded(world: World, repository: Repository, name: str, before: str | None) -> None:
+    if name.startswith("refs/heads/"):
+        branch = name.removeprefix("refs/heads/")
+        github_activity.record(world.state, repository, branch, before, world.app.user, world.now())
 
 
 def _ref(world: World, repository: Repository, name: str, sha: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from bot.demo import github_git, github_git_objects
+from bot.demo import github_activity, github_git, github_git_objects
 from bot.demo.github_contents import Contents
 from bot.demo.github_events import Events
 from bot.demo.github_git import Files
@@ -58,10 +58,12 @@ class People(Contents):
         base = base or repository.default_branch
         where = fork or repository
         base_sha = self.head(repository, base) or ""
+        who, before = self.state.user(user) if user else repository.owner, self.head(where, branch)
         github_git_objects.fetch(where.git_dir, repository.git_dir, f"refs/heads/{base}", f"refs/heads/{branch}")
         sha = github_git.commit(where.git_dir, files, branch=branch, message=f"{title}\n")
+        github_activity.record(self.state, where, branch, before, who, self._clock())
         pull = Pull(branch, where, base, sha, base_sha, draft=draft, maintainer_can_modify=maintainer_can_modify)
-        issue = self.opened(repository, self.state.user(user) if user else repository.owner, title, body, pull)
+        issue = self.opened(repository, who, title, body, pull)
         await self._pull_event("opened", repository, issue)
         return issue
 
@@ -82,9 +84,9 @@ class People(Contents):
     async def push(self, repository: Repository, issue: Issue, files: Files, *, user: str = "") -> str:
         """Somebody pushes exactly ``files`` to a pull request's branch. Returns the new head."""
         pull = _pull(issue)
-        where = pull.head_repository or repository
-        sha = github_git.commit(where.git_dir, files, branch=pull.head_ref, message="More\n")
-        await self.moved(repository, issue, self.state.user(user) if user else repository.owner)
+        where, who = pull.head_repository or repository, self.state.user(user) if user else repository.owner
+        sha = self.committed(where, pull.head_ref, files, "More\n", who)
+        await self.moved(repository, issue, who)
         return sha
 
     async def moved(self, repository: Repository, issue: Issue, user: User) -> None:
@@ -112,11 +114,16 @@ class People(Contents):
                 int(self._clock().timestamp()),
             )  # fmt: skip
             github_git_objects.set_ref(repository.git_dir, f"refs/heads/{pull.base_ref}", pull.merge_commit)
+            github_activity.record(
+                self.state, repository, pull.base_ref, tip or None, who, self._clock(), kind="pr_merge"
+            )
         await self._pull_event("closed", repository, issue, who)
 
     def delete_branch(self, repository: Repository, branch: str) -> None:
         """Somebody deletes a branch; of an open pull request the head stays under ``refs/pull``."""
+        before = self.head(repository, branch)
         github_git_objects.delete_ref(repository.git_dir, f"refs/heads/{branch}")
+        github_activity.record(self.state, repository, branch, before, repository.owner, self._clock())
 
     # Reviews.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from bot.demo import github_git_data, github_graphql, github_pulls, github_work
+from bot.demo import github_activity, github_git_data, github_graphql, github_pulls, github_work
 from bot.demo import github_operations as op
 from bot.demo.github_access import Answered, Asked, World
 
@@ -54,6 +54,7 @@ ROUTES: list[Route] = [
     *_route("apps/revoke-installation-access-token", "DELETE", "/installation/token", op.revoke),
     *_route("apps/get-repo-installation", "GET", f"{_REPO}/installation", op.get_installation),
     *_route("repos/get", "GET", _REPO, op.get_repository),
+    *_route("repos/list-activities", "GET", f"{_REPO}/activity", github_activity.list_activities),
     *_route(
         "repos/get-collaborator-permission-level",
         "GET",

@@ -78,6 +78,20 @@ class CheckRun:
 
 
 @dataclass(eq=False)
+class Activity:
+    """That a branch has moved. ``kind`` in GitHub's words: push, force_push, branch_creation, branch_deletion,
+    pr_merge; a commit that is not is forty zeros."""
+
+    id: int
+    before: str
+    after: str
+    ref: str
+    at: datetime
+    kind: str
+    actor: User
+
+
+@dataclass(eq=False)
 class Sent:
     """One webhook delivery as the App's own list has it."""
 

@@ -8,15 +8,15 @@ import logging
 from bot import conversation_words as said
 from bot.asking import Silence, about, by_review, effective
 from bot.comments import fetching, queued
-from bot.github import GitHubRefused
 from bot.repo_rules import Choice, NotAllowed, Rules, chosen
 from bot.steps import talk
 from bot.steps.answering import EYES, PUZZLED, answer
 from bot.steps.limits import over
+from bot.steps.pin import Lost, pinned
 from bot.steps.thread_tasks import live_twin, rounds_before, url_of
 from bot.steps.world import World, where_of
 from bot.store import Task
-from bot.tasks import Command, Request
+from bot.tasks import Command
 from bot.threads import Head
 
 _log = logging.getLogger(__name__)
@@ -41,13 +41,15 @@ async def _run(world: World, task: Task, rules: Rules) -> Task | None:
         return await answer(world, task, said.rounds_over(rounds), "refused", "")
     try:
         choice = task.work.choice or chosen(rules, command, about(request, task.work.origin).trigger)
-        head = await _head(world, task)
-        await _base_is_there(world, task, choice, head)
+        work = await pinned(world, task)
+        await _base_is_there(world, task, choice, work.head)
     except NotAllowed as error:
         return await answer(world, task, said.not_allowed(str(error)), "refused", PUZZLED)
+    except Lost:
+        return await answer(world, task, said.moved_too_often(), "refused", PUZZLED)
     if (words := await _not_now(world, task, command)) is not None:
         return await answer(world, task, words, "refused", "")
-    work = task.work.model_copy(update={"asked": command, "choice": choice, "head": head})
+    work = work.model_copy(update={"asked": command, "choice": choice})
     return await enqueue(world, await world.store.set_work(task, work))
 
 
@@ -56,19 +58,6 @@ async def _not_now(world: World, task: Task, command: Command) -> str | None:
     if (busy := await live_twin(world, task, command)) is not None:
         return said.already(url_of(world, busy), busy.task_id)
     return await over(world, task)
-
-
-async def _head(world: World, task: Task) -> Head | None:
-    """A pull request's head is pinned now: what is pushed from here on is never worked on unasked."""
-    request: Request = task.request
-    if not request.is_pull_request or task.work.head is not None:
-        return task.work.head
-    try:
-        head = (await world.github.threads.pull(where_of(task), request.thread)).head
-    except GitHubRefused as error:
-        _log.info("task %s: the pull request cannot be read: %s", task.task_id, error)
-        return None
-    return head if request.head_sha is None else head.model_copy(update={"sha": request.head_sha})
 
 
 async def _base_is_there(world: World, task: Task, choice: Choice, head: Head | None) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from bot import jobs, publish
 from bot.comments import could_not_begin, failed_to_prepare, marked, marker, result, unreadable
-from bot.conversation_words import began_without, ignored, left_out, went_on_from
+from bot.conversation_words import began_without, ignored, left_out, went_on_from, worked_on
 from bot.github import GitHubUnavailable
 from bot.pull_comment import opened
 from bot.result_comment import bare
@@ -106,7 +106,8 @@ def body_of(task: Task, outcome: Outcome | None, brought: Brought) -> str:
         return marked(failed_to_prepare(outcome.reason, outcome.error), task_id, RESULT)
     if brought.hidden:
         return bare(task_id, outcome, RESULT, note=brought.note)
-    details = [text for text in (left_out(task.work.left_out), ignored(task.request.ignored)) if text]
+    head = worked_on(task.work.head_was, task.work.head.sha) if task.work.head else ""
+    details = [text for text in (head, left_out(task.work.left_out), ignored(task.request.ignored)) if text]
     note = "\n\n".join(text for text in (brought.note, _onto(task.work)) if text)
     if brought.published is not None:
         return opened(task_id, outcome, brought.published, RESULT, note=note, details=details)

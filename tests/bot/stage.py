@@ -7,6 +7,7 @@ import math
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import aiohttp
@@ -16,7 +17,7 @@ from aiohttp.test_utils import TestServer
 from bot.attachments import Places
 from bot.demo import github_git_objects
 from bot.demo.github import Comment, Issue, LocalGitHub, Repository
-from bot.github import GitHub, RetryLimits, open_session
+from bot.github import GitHub, RetryLimits, open_session, utc_now
 from bot.github_attachments import Attachments
 from bot.permissions import Served
 from bot.runner import Runner
@@ -52,6 +53,16 @@ class HandClock:
 
 
 @dataclass
+class GitHubTime:
+    """The local GitHub's clock: the machine's, and as far ahead of it as a test has it."""
+
+    ahead: timedelta = timedelta()
+
+    def __call__(self) -> datetime:
+        return utc_now() + self.ahead
+
+
+@dataclass
 class Stage:
     """Everything at hand. ``restart`` makes a new runner and store, as a new process would."""
 
@@ -61,6 +72,7 @@ class Stage:
     caps: Caps = field(default_factory=lambda: Caps(running=2, per_repository=2))
     clock: HandClock = field(default_factory=HandClock)
     sandbox: FakeSandbox = field(default_factory=FakeSandbox)
+    githubs: GitHubTime = field(default_factory=GitHubTime)
     door: TestServer | None = None
     worker: str = "gofer"
     served: str = "octo"
@@ -139,6 +151,10 @@ class Stage:
     async def say(self, body: str, *, user: str = "alice", issue: Issue | None = None) -> Comment:
         """Somebody comments, word for word, and the bot hears of it."""
         return await self.local.comment(self.repository, issue or self.issue, user, body)
+
+    def later(self, seconds: float = 2.0) -> None:
+        """What happens on GitHub from now on is dated so much later: its times are whole seconds."""
+        self.githubs.ahead += timedelta(seconds=seconds)
 
     async def last(self) -> Task:
         """The task that was asked for last."""
@@ -266,11 +282,12 @@ class Stage:
 @asynccontextmanager
 async def a_stage(folder: Path, *, caps: Caps | None = None) -> AsyncIterator[Stage]:
     """A stage with one repository, one issue, alice who may write and bob who may not."""
-    local = LocalGitHub(folder / "github")
+    githubs = GitHubTime()
+    local = LocalGitHub(folder / "github", clock=githubs)
     (folder / "github").mkdir()
     await local.start()
     session = open_session()
-    stage = Stage(f"sqlite:///{folder}/gofer.db", local, session)
+    stage = Stage(f"sqlite:///{folder}/gofer.db", local, session, githubs=githubs)
     stage.caps = caps or stage.caps
     await stage.begin()
     try:

@@ -29,7 +29,7 @@ def test_a_mistake_in_the_file_is_quoted_so_that_nothing_in_it_is_live() -> None
 
 
 def test_nothing_to_say_is_nothing() -> None:
-    assert (words.left_out(()), words.ignored(())) == ("", "")
+    assert (words.left_out(()), words.ignored(()), words.worked_on("now", "a" * 40)) == ("", "", "")
 
 
 def sentences() -> dict[str, str]:
@@ -56,6 +56,9 @@ def sentences() -> dict[str, str]:
         "made-public": words.MADE_PUBLIC,
         "went-on-from": words.went_on_from("0123456789"),
         "began-without": words.began_without("0123456789"),
+        "moved-too-often": words.moved_too_often(),
+        "worked-on-earlier": words.worked_on("earlier", "a1b2c3d4e5f6" + "0" * 28),
+        "worked-on-undated": words.worked_on("undated", "a1b2c3d4e5f6" + "0" * 28),
         "left-out": words.left_out(["2× a comment by a program", "the title changed after the request"]),
         "ignored-one": words.ignored(["/agent pr"]),
         "ignored-many": words.ignored(["/agent pr", "/agent and @more"]),

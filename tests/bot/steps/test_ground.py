@@ -65,6 +65,7 @@ async def test_a_diff_on_a_pull_request_is_gone_on_from_while_its_head_stays(tal
     await talk.say("/agent and that", issue=issue)
     await talk.settle()
     await talk.local.push(talk.repository, issue, {"f": b"newer\n"})
+    talk.later()  # a push in the second of the comment counts as a later one
     await talk.say("/agent and more", issue=issue)
     await talk.settle()
     assert [job.source and job.source.patch for job in talk.jobs] == [None, PATCH, None]
