@@ -135,6 +135,14 @@ def began_without(task_id: str) -> str:
     return f"⚠️ The result of task `{task_id}` does not fit the repository any more, so the agent began without it."
 
 
+def ci_held(number: int, sha: str) -> str:
+    """GitHub runs the workflows of a pull request of ours only once somebody has approved them."""
+    return (
+        f"⏸️ **CI of #{number} waits for a maintainer's approval.** GitHub holds the workflows of `{sha[:12]}` back "
+        "until somebody who may write lets them run, on the pull request's page."
+    )
+
+
 def moved_too_often() -> str:
     """Since the comment the pull request's branch has moved, and GitHub does not say from where."""
     return (

@@ -1,4 +1,5 @@
-"""Our check run on a pull request's head. Optional: without the permission the feature is off, and nothing is wrong."""
+"""Our check run on a pull request's head, and whether CI is held back there. Optional: without the permission both are
+off, and nothing is wrong."""
 
 from __future__ import annotations
 
@@ -17,6 +18,10 @@ NAME = "gofer"
 # GitHub's bounds, in characters.
 MAX_SUMMARY_CHARS = 65_535
 MAX_TITLE_CHARS = 255
+# Suites of one commit that are looked through: one for each App that checks it. GitHub's most for one call.
+MOST_SUITES = 100
+# Whose suites are GitHub Actions' workflows. Other Apps say "action required" for reasons of their own.
+ACTIONS = "github-actions"
 
 Conclusion = Literal["success", "failure", "neutral", "cancelled", "timed_out", "action_required"]
 
@@ -77,6 +82,22 @@ class Checks:
             _log.info("the check run was not changed: %s", error)
             return False
         return True
+
+    async def held(self, where: RepositoryRef, sha: str) -> bool:
+        """Whether GitHub holds workflows of this commit back until somebody approves them."""
+        if not self.on:
+            return False
+        call = Call("GET", urls.check_suites(where, sha), {"per_page": MOST_SUITES})
+        try:
+            found = await self._installations.call(where, call, TO_CHECK)
+        except GitHubRefused as error:
+            _log.info("whether CI is held back cannot be asked: %s", error)
+            return False
+        with expecting("check suites"):
+            return any(
+                (one["app"] or {}).get("slug") == ACTIONS and one["conclusion"] == "action_required"
+                for one in found["check_suites"]
+            )
 
     async def _find(self, where: RepositoryRef, sha: str, external_id: str) -> int | None:
         path = f"{urls.repository(where)}/commits/{sha}/check-runs"

@@ -124,6 +124,10 @@ def check_run(where: RepositoryRef, check_id: int) -> str:
     return f"{check_runs(where)}/{check_id}"
 
 
+def check_suites(where: RepositoryRef, sha: str) -> str:
+    return f"{repository(where)}/commits/{_part(sha)}/check-suites"
+
+
 def redelivery(delivery_id: int) -> str:
     return f"{DELIVERIES}/{delivery_id}/attempts"
 

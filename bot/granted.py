@@ -40,7 +40,7 @@ OPTIONAL: Final = {name: level for name, level in TO_CHECK.items() if name not i
 EVENTS: Final = frozenset(TRIGGERS) - ALWAYS_SENT
 # By permission or event, what is not to be had without it.
 _WITHOUT: Final = {
-    "checks": "check runs on pull requests are off",
+    "checks": "check runs on pull requests are off, and CI that is held is not seen",
     "check_run": "the buttons of check runs do nothing",
     "issue_comment": "commands in comments are not heard",
     "issues": "labels on issues start nothing",

@@ -15,9 +15,9 @@ from bot.demo.github_contents import Contents
 from bot.demo.github_events import Events
 from bot.demo.github_git import Files
 from bot.demo.github_log import Delivery
-from bot.demo.github_state import Installation, Issue, Repository, User
+from bot.demo.github_state import App, Installation, Issue, Repository, User
 from bot.demo.github_uploads import Uploads
-from bot.demo.github_work_state import CheckRun, Pull, Review, ReviewComment
+from bot.demo.github_work_state import CheckRun, CheckSuite, Pull, Review, ReviewComment
 
 
 class People(Contents):
@@ -211,6 +211,16 @@ class People(Contents):
             "requested_action", repository, check, self.state.user(user), requested_action=action
         )
         await self._tell("check_run", repository, payload)
+
+    def conclude(
+        self, repository: Repository, sha: str, conclusion: str = "action_required", app: str = "github-actions"
+    ) -> CheckSuite:
+        """An App ends its checks of a commit; GitHub Actions so, where it holds the workflows back."""
+        owner, now = self.state.user("github", "Organization"), self._clock()
+        of = App(self.state.next_id(), app, "Iv1.0000000000000001", owner, self.state.user(f"{app}[bot]", "Bot"), now)
+        suite = CheckSuite(self.state.next_id(), sha, conclusion, of, now)
+        repository.suites.append(suite)
+        return suite
 
     async def transfer(self, repository: Repository, issue: Issue, other: Repository) -> Issue:
         """Somebody moves an issue to another repository, where it has another number: the old address leads there."""

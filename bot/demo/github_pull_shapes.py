@@ -7,7 +7,7 @@ from typing import Any
 
 from bot.demo.github_shapes import Json, Shapes, association, node_id, stamp
 from bot.demo.github_state import App, Issue, Repository
-from bot.demo.github_work_state import CheckRun, Pull, Review, ReviewComment, Sent
+from bot.demo.github_work_state import CheckRun, CheckSuite, Pull, Review, ReviewComment, Sent
 
 
 class PullShapes:
@@ -199,6 +199,36 @@ class PullShapes:
             "check_suite": {"id": check.id + 1},
             "app": self._base.app(app),
             "pull_requests": [],
+        }
+
+    def suite(self, repository: Repository, suite: CheckSuite) -> Json:
+        url, at = f"{self._api}/repos/{repository.full_name}/check-suites/{suite.id}", stamp(suite.made_at)
+        who = {"name": "A", "email": "a@example.com"}
+        return {
+            "id": suite.id,
+            "node_id": node_id("CheckSuite", suite.id),
+            "head_branch": None,
+            "head_sha": suite.head_sha,
+            "status": "completed",
+            "conclusion": suite.conclusion,
+            "url": url,
+            "before": None,
+            "after": suite.head_sha,
+            "pull_requests": [],
+            "app": self._base.app(suite.app),
+            "repository": self._base.repository(repository),
+            "created_at": at,
+            "updated_at": at,
+            "head_commit": {
+                "id": suite.head_sha,
+                "tree_id": suite.head_sha,
+                "message": "m",
+                "timestamp": at,
+                "author": who,
+                "committer": who,
+            },
+            "latest_check_runs_count": 0,
+            "check_runs_url": f"{url}/check-runs",
         }
 
     def sent(self, sent: Sent) -> Json:

@@ -106,6 +106,7 @@ ROUTES: list[Route] = [
     *_route("checks/create", "POST", f"{_REPO}/check-runs", github_work.create_check),
     *_route("checks/update", "PATCH", f"{_REPO}/check-runs/{{check_run_id}}", github_work.update_check),
     *_route("checks/list-for-ref", "GET", f"{_REPO}/commits/{{ref}}/check-runs", github_work.list_checks),
+    *_route("checks/list-suites-for-ref", "GET", f"{_REPO}/commits/{{ref}}/check-suites", github_work.list_suites),
     *_route("apps/list-webhook-deliveries", "GET", "/app/hook/deliveries", github_work.list_deliveries),
     *_route(
         "apps/redeliver-webhook-delivery",

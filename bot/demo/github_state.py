@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from bot.demo.github_work_state import Activity, CheckRun, Pull, Sent
+from bot.demo.github_work_state import Activity, CheckRun, CheckSuite, Pull, Sent
 
 # Of the size that GitHub's ids have today: above 2**31, so that a 32-bit column or field would be noticed.
 FIRST_ID = 3_000_000_001
@@ -96,6 +96,7 @@ class Repository:
     drafts: bool = True
     """Whether draft pull requests are on (private repositories of some plans have none)."""
     checks: list[CheckRun] = field(default_factory=list)
+    suites: list[CheckSuite] = field(default_factory=list)
     activities: list[Activity] = field(default_factory=list)
     """What has moved its branches, oldest first."""
 

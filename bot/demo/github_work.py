@@ -62,6 +62,13 @@ def list_checks(world: World, asked: Asked) -> Answered:
     return Answered(200, {"total_count": len(found), "check_runs": answer.content}, answer.headers)
 
 
+def list_suites(world: World, asked: Asked) -> Answered:
+    repository = reach(world, asked, "checks", "read")
+    found = [world.pulls.suite(repository, one) for one in repository.suites if one.head_sha == asked.params["ref"]]
+    answer = paged(world, asked, found)
+    return Answered(200, {"total_count": len(found), "check_suites": answer.content}, answer.headers)
+
+
 def _check(repository: Repository, wanted: int) -> CheckRun:
     for check in repository.checks:
         if check.id == wanted:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bot.demo.github_state import Reaction, Repository, User
+    from bot.demo.github_state import App, Reaction, Repository, User
 
 
 @dataclass(eq=False)
@@ -75,6 +75,17 @@ class CheckRun:
     head_sha: str
     fields: dict[str, Any]
     started_at: datetime
+
+
+@dataclass(eq=False)
+class CheckSuite:
+    """What one App has to say of a commit."""
+
+    id: int
+    head_sha: str
+    conclusion: str
+    app: App
+    made_at: datetime
 
 
 @dataclass(eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 from bot import jobs, publish
 from bot.comments import could_not_begin, failed_to_prepare, marked, marker, result, unreadable
@@ -12,6 +13,7 @@ from bot.github import GitHubUnavailable
 from bot.pull_comment import opened
 from bot.result_comment import bare
 from bot.steps import checks
+from bot.steps.held_ci import held
 from bot.steps.publish import Brought, bring
 from bot.steps.replies import answer_threads
 from bot.steps.world import World, where_of
@@ -51,7 +53,9 @@ async def _post(world: World, task: Task) -> tuple[Task, bool]:
     outcome = await _outcome(world, task)
     brought = Brought(task, None)
     if outcome is not None and not jobs.never_ran(outcome):
+        waits = await held(world, task)
         brought = await bring(world, task, outcome)
+        brought = replace(brought, note="\n\n".join(text for text in (brought.note, waits) if text))
         task = await answer_threads(world, brought.task, outcome, brought)
     body = safely(body_of, task, outcome, brought)
     done = await _say(world, task, body)

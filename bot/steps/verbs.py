@@ -11,6 +11,7 @@ from bot.repo_rules import NotAllowed, Rules, chosen
 from bot.steps import talk
 from bot.steps.answering import EYES, PUZZLED, THUMB, answer
 from bot.steps.asks import run
+from bot.steps.held_ci import held
 from bot.steps.thread_tasks import unfinished, url_of
 from bot.steps.world import World, where_of
 from bot.store import Task
@@ -24,7 +25,8 @@ async def status(world: World, task: Task, rules: Rules) -> Task | None:
     for one in await unfinished(world, task):
         prompt = (one.work.asked or one.request.command).prompt
         lines.append(said.Line(one.task_id, _state(one), prompt, now - one.created_at, url_of(world, one)))
-    return await answer(world, task, said.status(lines), "helped", "")
+    words = "\n\n".join(text for text in (said.status(lines), await held(world, task)) if text)
+    return await answer(world, task, words, "helped", "")
 
 
 def _state(task: Task) -> str:

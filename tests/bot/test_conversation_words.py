@@ -56,6 +56,7 @@ def sentences() -> dict[str, str]:
         "made-public": words.MADE_PUBLIC,
         "went-on-from": words.went_on_from("0123456789"),
         "began-without": words.began_without("0123456789"),
+        "ci-held": words.ci_held(12, "a1b2c3d4e5f6" + "0" * 28),
         "moved-too-often": words.moved_too_often(),
         "worked-on-earlier": words.worked_on("earlier", "a1b2c3d4e5f6" + "0" * 28),
         "worked-on-undated": words.worked_on("undated", "a1b2c3d4e5f6" + "0" * 28),

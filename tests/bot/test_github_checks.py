@@ -50,3 +50,27 @@ async def test_switched_off_nothing_is_asked(github_world: LocalGitHub, github_c
     changed = await github_client.checks.update(place.where, 5, title="T", summary="s", conclusion=None, actions=[])
     assert not changed
     assert (made, len(github_world.log)) == (None, asked)
+
+
+async def test_b76_held_are_workflows_of_actions_that_wait_for_somebody(
+    github_world: LocalGitHub, github_client: GitHub, place: Place
+) -> None:
+    t, held = await talk(github_world, place), github_client.checks.held
+    assert not await held(place.where, t.pull.sha)
+    github_world.conclude(place.repository, t.pull.sha, "success")
+    github_world.conclude(place.repository, t.pull.sha, app="somebody-elses")
+    github_world.conclude(place.repository, "a" * 40)
+    assert not await held(place.where, t.pull.sha)
+    github_world.conclude(place.repository, t.pull.sha)
+    assert await held(place.where, t.pull.sha)
+    github_client.checks.on = False
+    assert not await held(place.where, t.pull.sha)
+
+
+async def test_without_the_permission_nobody_knows_of_it(
+    github_world: LocalGitHub, github_client: GitHub, place: Place
+) -> None:
+    t = await talk(github_world, place)
+    github_world.conclude(place.repository, t.pull.sha)
+    del github_world.app.permissions["checks"]
+    assert not await github_client.checks.held(place.where, t.pull.sha)

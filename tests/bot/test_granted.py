@@ -26,7 +26,9 @@ def test_without_checks_the_feature_is_off_and_nothing_is_wrong() -> None:
     gaps = compare(NEEDED)
     assert not gaps.checks
     assert gaps.lacking == ()
-    assert warnings(gaps) == ["the GitHub App has no checks: write (check runs on pull requests are off)"]
+    assert warnings(gaps) == [
+        "the GitHub App has no checks: write (check runs on pull requests are off, and CI that is held is not seen)"
+    ]
 
 
 @pytest.mark.parametrize("name", sorted(NEEDED))

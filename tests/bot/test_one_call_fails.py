@@ -49,6 +49,7 @@ CALLS = {
         "apps/revoke-installation-access-token": 1,
         "checks/create": 2,
         "checks/list-for-ref": 2,
+        "checks/list-suites-for-ref": 1,
         "checks/update": 2,
         "git/create-commit": 1,
         "git/create-tree": 1,

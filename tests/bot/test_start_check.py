@@ -34,7 +34,9 @@ async def test_without_checks_the_feature_is_off_and_it_is_said_once(
     del github_world.app.permissions["checks"]
     assert await _look(github_client) == ""
     assert not github_client.checks.on
-    assert caplog.messages == ["the GitHub App has no checks: write (check runs on pull requests are off)"]
+    assert caplog.messages == [
+        "the GitHub App has no checks: write (check runs on pull requests are off, and CI that is held is not seen)"
+    ]
 
 
 async def test_a_needed_permission_that_is_missing_is_told_with_what_to_do(

@@ -67,6 +67,11 @@ async def test_every_route_of_the_work_conforms_to_githubs_description(
     run = await do("POST", f"{REPO}/check-runs", check, 201)
     await do("PATCH", f"{REPO}/check-runs/{run['id']}", {"status": "completed", "conclusion": "success"})
     await do("GET", f"{REPO}/commits/{base}/check-runs?check_name=gofer")
+    github_world.conclude(place.repository, base)
+    suites = await do("GET", f"{REPO}/commits/{base}/check-suites")
+    assert [(one["app"]["slug"], one["conclusion"]) for one in suites["check_suites"]] == [
+        ("github-actions", "action_required")
+    ]
     await github_world.connect_webhook("http://127.0.0.1:9/nobody")
     await github_world.comment(place.repository, place.issue, "alice", "lost")
     status, listed, _ = await ask(github_world, "GET", "/app/hook/deliveries?per_page=1&status=failure", bearer=jwt)
