@@ -281,7 +281,7 @@ async def test_b91_result_printed_but_a_child_holds_stdout_and_the_agent_never_e
 async def test_b98_a_line_of_12_mb_before_the_result_does_not_hide_it(run_stand_in: RunStandIn) -> None:
     script = f"{ASK}; head -c 12582912 /dev/zero | tr '\\0' x; echo; echo '{FORGED}'"
     outcome = await run_stand_in(script)
-    assert (outcome.state, outcome.reason) == (State.SUCCEEDED, Reason.OK), outcome
+    assert (outcome.state, outcome.reason) == (State.SUCCEEDED, Reason.UNCHANGED), outcome
     assert outcome.usage == Usage(turns=7, session_id="x", cost_usd=0.0)
     assert any("skipped: 1" in note for note in outcome.notes)
 
@@ -298,7 +298,7 @@ async def test_a_refused_host_answers_in_words_and_is_listed_in_the_outcome(
     assert outcome.changes is not None
     patch = outcome.changes.patch or b""
     assert b"+example.com is not reachable from this sandbox\n" in patch
-    assert b"+< HTTP/1.1 403 Forbidden" in patch
+    assert b"+< HTTP/1.1 403 example.org is not reachable from this sandbox" in patch
     assert b"+ANTHROPIC_API_KEY=placeholder\n" in patch
     assert KEY.get_secret_value().encode() not in patch
     assert {(blocked.host, blocked.count) for blocked in outcome.blocked} == {("example.com", 1), ("example.org", 1)}
