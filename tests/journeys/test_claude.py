@@ -54,7 +54,7 @@ SLOW = (
     Row("413", "The request grew too large for the model gateway (413)", 1),
     Row("503", "The model gateway failed (503)"),
     Row("nocontact", GATEWAY),
-    Row("garbage", "The connection to the model gateway broke", 3),
+    Row("garbage", GATEWAY, 3),
     Row("streamerror", GATEWAY),
 )
 
