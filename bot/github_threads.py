@@ -51,7 +51,7 @@ class Threads:
             said += [_review(one) for one in reviews if one.get("submitted_at")]
             said += [_line(one, resolved) for one in lines]
             nodes |= {("review_comment", one["id"]): one["node_id"] for one in lines}
-        edits = await self._edits(where, list(nodes.values()))
+        edits = await self.edits(where, list(nodes.values()))
         with expecting("an issue"):
             return Thread(
                 number=number,
@@ -110,8 +110,8 @@ class Threads:
                 break
         return found
 
-    async def _edits(self, where: RepositoryRef, ids: list[str]) -> dict[str, tuple[datetime | None, bool]]:
-        """Node -> (last edit of its text, hidden)."""
+    async def edits(self, where: RepositoryRef, ids: list[str]) -> dict[str, tuple[datetime | None, bool]]:
+        """Node -> (last edit of its text, hidden). One that GitHub knows nothing of is not among them."""
         found: dict[str, tuple[datetime | None, bool]] = {}
         for start in range(0, len(ids), documents.MAX_IDS):
             part = ids[start : start + documents.MAX_IDS]

@@ -54,8 +54,16 @@ def reactions(where: RepositoryRef, comment_id: int) -> str:
     return f"{comment(where, comment_id)}/reactions"
 
 
+def issues(where: RepositoryRef) -> str:
+    return f"{repository(where)}/issues"
+
+
 def issue(where: RepositoryRef, number: int) -> str:
     return f"{repository(where)}/issues/{number}"
+
+
+def events(where: RepositoryRef, number: int) -> str:
+    return f"{issue(where, number)}/events"
 
 
 def label(where: RepositoryRef, number: int, name: str) -> str:
@@ -80,6 +88,10 @@ def review(where: RepositoryRef, number: int, review_id: int) -> str:
 
 def review_comments(where: RepositoryRef, number: int) -> str:
     return f"{pull(where, number)}/comments"
+
+
+def all_review_comments(where: RepositoryRef) -> str:
+    return f"{pulls(where)}/comments"
 
 
 def replies(where: RepositoryRef, number: int, root_id: int) -> str:

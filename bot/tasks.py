@@ -78,6 +78,10 @@ Trigger = Literal["comment", "review_comment", "review", "label", "check"]
 """What kind of thing asked: see the table in bot/triggers."""
 
 
+FOUND = "found-"
+"""How the delivery id of a request begins that no webhook brought: GitHub's own are made of hexadecimal digits."""
+
+
 class Slip(StrEnum):
     """Why a text that aims at us is no command."""
 

@@ -11,7 +11,7 @@ from bot.demo.github_access import Answered, Asked, World, holds
 from bot.demo.github_auth import Refusal, grants
 from bot.demo.github_shapes import node_id, stamp
 from bot.demo.github_state import Comment, Issue, Repository
-from bot.demo.github_work_state import Pull, ReviewComment
+from bot.demo.github_work_state import Pull, Review, ReviewComment
 
 Variables = Mapping[str, Any]
 
@@ -105,15 +105,17 @@ def _branch(world: World, asked: Asked, variables: Variables) -> Answered:
     return Answered(200, {"data": {"repository": {"ref": {"refUpdateRule": rule}}}})
 
 
-Node = tuple[Repository, Issue, Issue | Comment | ReviewComment]
+Text = Issue | Comment | ReviewComment | Review
+Node = tuple[Repository, Issue, Text]
 
 
 def _node(world: World, wanted: str) -> Node | None:
     for repository in world.state.repositories.values():
         for issue in repository.issues.values():
-            things: list[tuple[str, Issue | Comment | ReviewComment]] = [("Issue", issue)]
+            things: list[tuple[str, Text]] = [("Issue", issue)]
             things += [("IssueComment", comment) for comment in issue.comments]
             things += [("PullRequestReviewComment", one) for one in (issue.pull.comments if issue.pull else [])]
+            things += [("PullRequestReview", one) for one in (issue.pull.reviews if issue.pull else [])]
             for kind, thing in things:
                 if node_id(kind, thing.id) == wanted:
                     return repository, issue, thing

@@ -17,7 +17,7 @@ from bot.demo.github_git import Files
 from bot.demo.github_log import Delivery
 from bot.demo.github_state import App, Installation, Issue, Repository, User
 from bot.demo.github_uploads import Uploads
-from bot.demo.github_work_state import CheckRun, CheckSuite, Pull, Review, ReviewComment
+from bot.demo.github_work_state import CheckRun, CheckSuite, Labelling, Pull, Review, ReviewComment
 
 
 class People(Contents):
@@ -94,6 +94,7 @@ class People(Contents):
         pull = _pull(issue)
         where = pull.head_repository or repository
         before, pull.sha = pull.sha, self.head(where, pull.head_ref) or pull.sha
+        issue.pushed_at = self._clock()
         self.publish_head(repository, issue)
         await self._pull_event("synchronize", repository, issue, user, before=before, after=pull.sha)
 
@@ -187,7 +188,9 @@ class People(Contents):
             await self._tell("issues", repository, payload)
 
     async def label(self, repository: Repository, issue: Issue, name: str, user: str) -> None:
+        """Somebody puts a label on."""
         issue.labels.append(name)
+        issue.labellings.append(Labelling(self.state.next_id(), name, self.state.user(user), self._clock(), on=True))
         event, payload = self._events.labelled("labeled", repository, issue, name, self.state.user(user))
         await self._tell(event, repository, payload)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from bot.demo.github_shapes import Json, Shapes, association, node_id, stamp
 from bot.demo.github_state import App, Issue, Repository
-from bot.demo.github_work_state import CheckRun, CheckSuite, Pull, Review, ReviewComment, Sent
+from bot.demo.github_work_state import CheckRun, CheckSuite, Labelling, Pull, Review, ReviewComment, Sent
 
 
 class PullShapes:
@@ -37,6 +37,26 @@ class PullShapes:
 
     def labels(self, repository: Repository, issue: Issue) -> list[Json]:
         return [self.label(repository, name) for name in issue.labels]
+
+    def labelling(self, repository: Repository, issue: Issue, one: Labelling) -> Json:
+        """As an issue's events have it: of the label, its name and colour alone."""
+        label = self.label(repository, one.name)
+        return {
+            "id": one.id,
+            "node_id": node_id("LabeledEvent", one.id),
+            "url": f"{self._api}/repos/{repository.full_name}/issues/events/{one.id}",
+            "actor": self._base.user(one.user),
+            "event": "labeled" if one.on else "unlabeled",
+            "commit_id": None,
+            "commit_url": None,
+            "created_at": stamp(one.created_at),
+            "performed_via_github_app": None,
+            "label": {"name": label["name"], "color": label["color"]},
+        }
+
+    def listed(self, repository: Repository, issue: Issue) -> Json:
+        """An issue or a pull request as the list of both has it."""
+        return self._base.issue(repository, issue) | {"labels": self.labels(repository, issue)}
 
     def _side(self, repository: Repository | None, ref: str, sha: str) -> Json:
         if repository is None:
@@ -92,7 +112,7 @@ class PullShapes:
             "user": self._base.user(issue.user),
             "body": issue.body,
             "created_at": at,
-            "updated_at": at,
+            "updated_at": stamp(issue.updated_at),
             "closed_at": at if issue.closed else None,
             "merged_at": at if pull.merged else None,
             "merge_commit_sha": pull.merge_commit or None,

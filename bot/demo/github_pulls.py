@@ -8,6 +8,7 @@ from bot.demo import github_git_objects as objects
 from bot.demo.github_access import Answered, Asked, World, number, paged, reach
 from bot.demo.github_auth import Refusal
 from bot.demo.github_operations import comment_body, in_html, react_to
+from bot.demo.github_shapes import stamp
 from bot.demo.github_state import Issue, Repository
 from bot.demo.github_work_state import Pull, Review, ReviewComment
 
@@ -132,6 +133,15 @@ def create_review(world: World, asked: Asked) -> Answered:
 def list_comments(world: World, asked: Asked) -> Answered:
     repository, issue, pull = _reached(world, asked, "read")
     return paged(world, asked, [world.pulls.review_comment(repository, issue, one) for one in pull.comments])
+
+
+def list_all_comments(world: World, asked: Asked) -> Answered:
+    """Of every pull request of the repository, ordered by id."""
+    repository = reach(world, asked, "pull_requests", "read")
+    since = asked.query.get("since", "")
+    found = [(one.id, one, i) for i in repository.issues.values() if i.pull for one in i.pull.comments]
+    kept = sorted(one for one in found if stamp(one[1].updated_at) >= since)
+    return paged(world, asked, [world.pulls.review_comment(repository, issue, one) for _, one, issue in kept])
 
 
 def reply(world: World, asked: Asked) -> Answered:

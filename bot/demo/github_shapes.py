@@ -171,7 +171,7 @@ class Shapes:
             "milestone": None,
             "comments": len(issue.comments),
             "created_at": stamp(issue.created_at),
-            "updated_at": stamp(issue.created_at),
+            "updated_at": stamp(issue.updated_at),
             "closed_at": stamp(issue.created_at) if issue.closed else None,
             "author_association": association(repository, issue.user),
             "active_lock_reason": None,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from bot.demo.github_work_state import Activity, CheckRun, CheckSuite, Pull, Sent
+from bot.demo.github_work_state import Activity, CheckRun, CheckSuite, Labelling, Pull, Sent
 
 # Of the size that GitHub's ids have today: above 2**31, so that a 32-bit column or field would be noticed.
 FIRST_ID = 3_000_000_001
@@ -71,8 +71,19 @@ class Issue:
     """The API URL that a transferred issue answers with."""
     comments: list[Comment] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
+    labellings: list[Labelling] = field(default_factory=list)
+    pushed_at: datetime | None = None
+    """Of a pull request: when its head moved last."""
     pull: Pull | None = None
     """Branches and reviews of a pull request; None also where only its conversation is played."""
+
+    @property
+    def updated_at(self) -> datetime:
+        """As late as the last thing that happened here."""
+        times = [one.updated_at for one in self.comments] + [one.created_at for one in self.labellings]
+        if self.pull is not None:
+            times += [one.submitted_at for one in self.pull.reviews] + [one.updated_at for one in self.pull.comments]
+        return max([self.created_at, self.edited_at or self.created_at, self.pushed_at or self.created_at, *times])
 
 
 @dataclass(eq=False)

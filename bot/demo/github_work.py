@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bot.demo.github_access import Answered, Asked, World, as_app, number, paged, reach, reach_issue
 from bot.demo.github_auth import Refusal
-from bot.demo.github_state import Repository
-from bot.demo.github_work_state import CheckRun
+from bot.demo.github_shapes import stamp
+from bot.demo.github_state import Issue, Repository
+from bot.demo.github_work_state import CheckRun, Labelling
 
 
 def list_labels(world: World, asked: Asked) -> Answered:
@@ -18,6 +19,7 @@ def add_labels(world: World, asked: Asked) -> Answered:
     for name in (asked.body or {}).get("labels", []):
         if name not in issue.labels:
             issue.labels.append(name)
+            _note(world, issue, name, on=True)
             world.labelled(repository, issue, "labeled", name, world.app.user)
     return Answered(200, world.pulls.labels(repository, issue))
 
@@ -29,8 +31,36 @@ def remove_label(world: World, asked: Asked) -> Answered:
     if found is None:
         raise Refusal(404, "Label does not exist")
     issue.labels.remove(found)
+    _note(world, issue, found, on=False)
     world.labelled(repository, issue, "unlabeled", found, world.app.user)
     return Answered(200, world.pulls.labels(repository, issue))
+
+
+def _note(world: World, issue: Issue, name: str, *, on: bool) -> None:
+    issue.labellings.append(Labelling(world.state.next_id(), name, world.app.user, world.now(), on))
+
+
+def list_issues(world: World, asked: Asked) -> Answered:
+    """Pull requests too."""
+    repository = reach(world, asked, "issues", "read")
+    state, since = asked.query.get("state", "open"), asked.query.get("since", "")
+    found = [
+        issue
+        for issue in repository.issues.values()
+        if not issue.deleted and not issue.moved_to and state in ("all", "closed" if issue.closed else "open")
+        if stamp(issue.updated_at) >= since
+    ]
+    changed = asked.query.get("sort") == "updated"
+    found.sort(key=lambda issue: (issue.updated_at if changed else issue.created_at, issue.number))
+    if asked.query.get("direction", "desc") == "desc":
+        found.reverse()
+    return paged(world, asked, [world.pulls.listed(repository, issue) for issue in found])
+
+
+def list_events(world: World, asked: Asked) -> Answered:
+    """Oldest first; this GitHub keeps those of labels alone."""
+    repository, issue = reach_issue(world, asked, "read")
+    return paged(world, asked, [world.pulls.labelling(repository, issue, one) for one in issue.labellings])
 
 
 def create_check(world: World, asked: Asked) -> Answered:

@@ -29,8 +29,20 @@ class ReviewComment:
     in_reply_to: int | None = None
     by_app: bool = False
     minimised: str = ""
+    edited_at: datetime | None = None
     reactions: list[Reaction] = field(default_factory=list)
     history: list[str] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Labelling:
+    """A label was put on, or taken off."""
+
+    id: int
+    name: str
+    user: User
+    created_at: datetime
+    on: bool
 
 
 @dataclass(eq=False)
@@ -44,6 +56,7 @@ class Review:
     commit_id: str
     submitted_at: datetime
     by_app: bool = False
+    edited_at: datetime | None = None
 
 
 @dataclass(eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot import repo_config
-from bot.github import GitHubRefused
+from bot.github import GitHubRefused, RepositoryRef
 from bot.repo_config import ConfigMistake, RepoConfig
 from bot.repo_rules import Rules, narrowed
 from bot.steps.world import World, where_of
@@ -18,19 +18,24 @@ REMEMBERED = 200
 
 async def rules_of(world: World, task: Task) -> Rules:
     """Read, check, narrow. Raises ``ConfigMistake`` in words for a maintainer; there is no fallback."""
-    repository_id, now = task.request.repository.id, world.clock.now()
-    known = world.files.get(repository_id)
+    return await rules_at(world, where_of(task))
+
+
+async def rules_at(world: World, where: RepositoryRef) -> Rules:
+    """The same without a task."""
+    now = world.clock.now()
+    known = world.files.get(where.repository_id)
     if known is None or not 0 <= now - known[0] < HOLDS:
-        config = await _read(world, task)
+        config = await _read(world, where)
         while len(world.files) >= REMEMBERED:
             world.files.pop(next(iter(world.files)))
-        known = world.files[repository_id] = (now, config)
+        known = world.files[where.repository_id] = (now, config)
     return narrowed(world.rules.operator, known[1])
 
 
-async def _read(world: World, task: Task) -> RepoConfig:
+async def _read(world: World, where: RepositoryRef) -> RepoConfig:
     try:
-        raw = await world.github.publishing.file(where_of(task), repo_config.PATH)
+        raw = await world.github.publishing.file(where, repo_config.PATH)
     except GitHubRefused as error:
         raise ConfigMistake(f"it could not be read: {error.words}") from None
     if raw is None:

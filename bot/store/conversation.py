@@ -70,6 +70,12 @@ def pull(connection: Connection, repository_id: int, number: int) -> Pull | None
     return None if row is None else Pull.model_validate(dict(row._mapping))
 
 
+def pulls_in(connection: Connection, repository_id: int, most: int) -> list[int]:
+    """The numbers of ours, the newest first."""
+    wanted = select(p.number).where(p.repository_id == repository_id).order_by(p.number.desc()).limit(most)
+    return list(connection.execute(wanted).scalars())
+
+
 def pull_of_thread(connection: Connection, repository_id: int, thread: int) -> Pull | None:
     """The newest that was asked for on a thread."""
     wanted = (

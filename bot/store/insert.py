@@ -10,6 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, Dialect, bindparam
 from sqlalchemy.dialects import postgresql, sqlite
 
+from bot.store import labelled
+from bot.store.locks import LABEL_SPACE, serialise
 from bot.store.rows import columns_of
 from bot.store.schema import tasks
 from bot.tasks import Request, TaskState
@@ -40,12 +42,17 @@ GIVEN = (
 def add(connection: Connection, requests: Sequence[Request], now: float) -> list[bool]:
     """One row a request; False for a delivery id or a content key that is already there.
 
-    The unique constraints decide, not a look beforehand: of any number at the same moment one wins.
+    The unique constraints decide, not a look beforehand: of any number at the same moment one wins. For labels they do
+    not suffice (see ``labelled``), so theirs are added one transaction at a time.
     """
+    if any(request.trigger == "label" for request in requests):
+        serialise(connection, LABEL_SPACE)  # before the first row, so that nobody waits for us meanwhile
     return [_add_one(connection, request, now) for request in requests]
 
 
 def _add_one(connection: Connection, request: Request, now: float) -> bool:
+    if request.trigger == "label" and labelled.is_known(connection, request):
+        return False
     values = {
         **columns_of(request),
         "task_id": secrets.token_hex(ID_BYTES),

@@ -1,4 +1,4 @@
-"""Locks between processes: who is a worker, who claims, who migrates."""
+"""Locks between processes: who is a worker, who claims, who migrates, who adds a label's task."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from bot.store.engine import StoreError
 CLAIM_SPACE = 0x676F6672
 WORKER_SPACE = 0x676F6673
 MIGRATE_SPACE = 0x676F6674
+LABEL_SPACE = 0x676F6675
 
 
 def _key(name: str) -> int:

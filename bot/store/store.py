@@ -11,12 +11,13 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from typing import TypeVar
 
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from bot.store import changes, claim, conversation, insert, reads, writes
+from bot.store import changes, claim, conversation, insert, labelled, reads, writes
 from bot.store.batch import Batcher
 from bot.store.claim import Caps
 from bot.store.engine import StoreError, make_engine, parse_url, threads_for, transact
@@ -202,6 +203,14 @@ class Store:
     async def pull(self, repository_id: int, number: int) -> Pull | None:
         """A pull request of ours."""
         return await self._run(lambda c, _: conversation.pull(c, repository_id, number))
+
+    async def pulls_in(self, repository_id: int, most: int) -> list[int]:
+        """The numbers of our pull requests in a repository, the newest ``most``."""
+        return await self._run(lambda c, _: conversation.pulls_in(c, repository_id, most))
+
+    async def label_asked(self, repository_id: int, thread: int, label: str) -> datetime | None:
+        """When this label was put on a thread last, as far as its tasks tell."""
+        return await self._run(lambda c, _: labelled.last_asked(c, repository_id, thread, label))
 
     async def pull_of_thread(self, repository_id: int, thread: int) -> Pull | None:
         """The newest pull request of ours that was asked for on a thread."""

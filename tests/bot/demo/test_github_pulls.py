@@ -58,6 +58,9 @@ async def test_every_route_of_the_work_conforms_to_githubs_description(
     await do("GET", f"{REPO}/pulls/comments/1", status=404)
     await do("POST", f"{REPO}/pulls/{pull.number}/reviews", {"event": "COMMENT", "body": "x"})
     await do("GET", f"{REPO}/pulls/{pull.number}/comments?per_page=1")
+    listed = await do("GET", f"{REPO}/pulls/comments?sort=created&direction=asc&since=2020-01-01T00:00:00Z")
+    assert [one["id"] for one in listed] == [root.id]
+    assert await do("GET", f"{REPO}/pulls/comments?since=2030-01-01T00:00:00Z") == []
     await do("POST", f"{REPO}/pulls/{pull.number}/comments/{root.id}/replies", {"body": "done"}, 201)
     await do("POST", f"{REPO}/pulls/comments/{root.id}/reactions", {"content": "eyes"}, 201)
     await do("POST", f"{REPO}/issues/1/labels", {"labels": ["agent"]})

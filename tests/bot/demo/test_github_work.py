@@ -41,3 +41,44 @@ async def test_deliveries_come_in_pages_newest_first(
     assert [one["guid"] for one in second] == [github_world.deliveries[0].id]
     assert "Link" not in headers
     assert (await ask(github_world, "POST", "/app/hook/deliveries/1/attempts", bearer=jwt))[0] == 404
+
+
+async def test_threads_are_listed_by_state_time_and_change(
+    github_world: LocalGitHub, fake_time: FakeTime, place: Place, token: str
+) -> None:
+    first = place.issue
+    fake_time.advance(minutes=1)
+    closed, pull = github_world.add_issue(place.repository), await github_world.open_pull(place.repository, {"f": b""})
+    closed.closed = True
+    gone = github_world.add_issue(place.repository)
+    gone.deleted = True
+
+    async def listed(query: str) -> list[int]:
+        status, answer, _ = await ask(github_world, "GET", f"{REPO}/issues{query}", bearer=token)
+        assert status == 200
+        return [one["number"] for one in answer]
+
+    assert await listed("") == [pull.number, first.number]
+    assert await listed("?state=closed") == [closed.number]
+    assert await listed("?state=all&direction=asc") == [first.number, closed.number, pull.number]
+    fake_time.advance(minutes=1)
+    since = fake_time.now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    await github_world.label(place.repository, first, "agent", "alice")
+    assert await listed("?sort=updated") == [first.number, pull.number]
+    assert await listed(f"?since={since}") == [first.number]
+    fake_time.advance(minutes=1)
+    await github_world.push(place.repository, pull, {"f": b"more\n"})
+    assert await listed("?sort=updated") == [pull.number, first.number]
+
+
+async def test_a_label_leaves_an_event_when_it_is_put_on_and_when_it_is_taken_off(
+    github_world: LocalGitHub, place: Place, token: str
+) -> None:
+    await github_world.label(place.repository, place.issue, "bug", "alice")
+    await ask(github_world, "POST", f"{REPO}/issues/1/labels", bearer=token, body={"labels": ["agent"]})
+    await ask(github_world, "DELETE", f"{REPO}/issues/1/labels/bug", bearer=token)
+    status, events, _ = await ask(github_world, "GET", f"{REPO}/issues/1/events", bearer=token)
+    assert status == 200
+    told = [(one["event"], one["label"]["name"], one["actor"]["login"]) for one in events]
+    bot = github_world.app.user.login
+    assert told == [("labeled", "bug", "alice"), ("labeled", "agent", bot), ("unlabeled", "bug", bot)]

@@ -6,7 +6,8 @@ import pytest
 
 from bot.demo.github import Failure
 from bot.repo_config import ConfigMistake
-from bot.steps.repo import HOLDS, REMEMBERED, rules_of
+from bot.steps.repo import HOLDS, REMEMBERED, rules_at, rules_of
+from bot.steps.world import where_of
 from tests.bot.stage import Stage
 
 
@@ -18,6 +19,7 @@ async def test_rules_are_read_once_for_a_while_and_then_anew(talk: Stage) -> Non
     assert (await rules_of(world, task)).rounds == 3
     talk.clock.time += HOLDS
     assert (await rules_of(world, task)).rounds == 1
+    assert await rules_at(world, where_of(task)) == await rules_of(world, task)
 
 
 async def test_another_branch_s_file_is_nobody_s_rule(talk: Stage) -> None:

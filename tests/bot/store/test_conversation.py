@@ -84,3 +84,13 @@ async def test_each_repository_is_told_with_its_first_and_newest_request_those_a
         assert await store.add(request)
     assert await store.asked_in(9) == [(requests[0], requests[3]), (requests[2], requests[2])]
     assert await store.asked_in(1) == [(requests[0], requests[3])]
+
+
+async def test_the_pull_requests_of_ours_in_a_repository_are_known_by_number(store: Store) -> None:
+    for repository, number in ((20, 9), (20, 12), (30, 13), (20, 11)):
+        await store.save_pull(
+            Pull(repository_id=repository, number=number, thread=7, branch="b", sha="a" * 40, task_id="t")
+        )
+    assert await store.pulls_in(20, 9) == [12, 11, 9]
+    assert await store.pulls_in(20, 2) == [12, 11]
+    assert await store.pulls_in(40, 9) == []
