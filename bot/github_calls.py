@@ -18,7 +18,7 @@ from bot import github_urls as urls
 from bot.github_auth import Credential, GitHubClock, bad_credentials
 from bot.github_http import Answer, NoAnswer, exchange
 from bot.github_pace import Pace, Sleep
-from bot.github_retry import Failure, GiveUp, Refused, RetryLimits, decide, may_have_happened
+from bot.github_retry import ABSENT, Failure, GiveUp, Refused, RetryLimits, decide, may_have_happened
 from bot.github_values import GitHubRefused, GitHubUnavailable
 
 _log = logging.getLogger(__name__)
@@ -48,6 +48,10 @@ class Call:
     paged: bool = False
     """The result is a ``Page``."""
     accept: str = ACCEPT
+    absent_is_usual: bool = False
+    """A 404 is believed at once, as nothing bad comes of a wrong one. Any other is believed when it is said twice."""
+    absent: Callable[[Any], str | None] | None = None
+    """Reads a 404 in an answer that came with another status: GitHub's words for it."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,7 @@ class Calls:
         With ``look``, a call that may have taken effect in spite of its failure is not repeated before ``look`` has
         found nothing; what it finds is the result.
         """
+        doubted = not call.absent_is_usual
         started = self._clock.now()
         refused: tuple[str, Failure] | None = None
         for attempt in itertools.count(1):
@@ -99,7 +104,8 @@ class Calls:
             if bad_credentials(outcome) and refused is None:
                 refused = (secret, outcome)
                 continue
-            await self._wait_or_raise(outcome, attempt, started, pace)
+            await self._wait_or_raise(outcome, attempt, started, pace, doubted)
+            doubted = doubted and outcome.status != ABSENT
             if look is not None and may_have_happened(outcome) and (found := await look()) is not None:
                 return found
         raise AssertionError("unreachable")
@@ -112,7 +118,9 @@ class Calls:
         if blocked:
             await self._sleep(blocked)
 
-    async def _wait_or_raise(self, failure: Failure, attempt: int, started: datetime, pace: Pace) -> None:
+    async def _wait_or_raise(
+        self, failure: Failure, attempt: int, started: datetime, pace: Pace, doubted: bool
+    ) -> None:
         verdict = decide(
             failure,
             attempt=attempt,
@@ -120,6 +128,7 @@ class Calls:
             now=self._clock.now(),
             jitter=self._random(),
             limits=self._limits,
+            doubted=doubted,
         )
         if isinstance(verdict, Refused):
             raise GitHubRefused(failure.status or 0, verdict.words)
@@ -150,7 +159,7 @@ class Calls:
             self._clock.learn(answer.headers)
             follow = self._follow(call, answer)
             if follow is None:
-                return read(answer)
+                return read(answer, call.absent)
             path = follow
         return Failure(310, "too many redirects")
 
@@ -186,7 +195,7 @@ def encode(body: Mapping[str, Any] | None) -> bytes | None:
     return None if body is None else json.dumps(body).encode("ascii")
 
 
-def read(answer: Answer) -> Success | Failure:
+def read(answer: Answer, absent: Callable[[Any], str | None] | None = None) -> Success | Failure:
     """Decode with gidgethub, which raises for anything but 200, 201, 202 and 204 - and raises much else besides.
 
     A 2xx that cannot be read is no answer. An error page of a proxy (HTML, odd status) is an error with short words.
@@ -199,7 +208,8 @@ def read(answer: Answer) -> Success | Failure:
         # Broken JSON, a body that is no text, an unknown charset, a status that Python has no name for (520 to 530).
         status = None if 200 <= answer.status < 300 else answer.status
         return Failure(status, "an answer that could not be read", answer.headers)
-    return Success(value, more)
+    words = absent(value) if absent else None
+    return Success(value, more) if words is None else Failure(ABSENT, words, answer.headers)
 
 
 def short(words: str) -> str:

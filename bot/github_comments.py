@@ -38,7 +38,7 @@ class Comments:
 
     async def react(self, where: RepositoryRef, comment_id: int, content: str, permissions: Permissions) -> None:
         """GitHub keeps one reaction of a kind for each user, so repeating is free."""
-        call = Call("POST", urls.reactions(where, comment_id), body={"content": content})
+        call = Call("POST", urls.reactions(where, comment_id), body={"content": content}, absent_is_usual=True)
         async with self._installations.writing(where):
             await self._installations.call(where, call, permissions)
 

@@ -50,13 +50,13 @@ class Conversation:
 
     async def react(self, where: RepositoryRef, comment_id: int, content: str) -> None:
         """To a comment on lines. GitHub keeps one of a kind for each user, so repeating is free."""
-        call = Call("POST", urls.review_reactions(where, comment_id), body={"content": content})
+        call = Call("POST", urls.review_reactions(where, comment_id), body={"content": content}, absent_is_usual=True)
         async with self._installations.writing(where):
             await self._installations.call(where, call, TO_WRITE_PULL_REQUESTS)
 
     async def remove_label(self, where: RepositoryRef, number: int, name: str, permissions: Permissions) -> None:
         """Fine where it is gone."""
-        call = Call("DELETE", urls.label(where, number, name))
+        call = Call("DELETE", urls.label(where, number, name), absent_is_usual=True)
         async with self._installations.writing(where):
             await quietly(self._installations.call(where, call, permissions), None)
 
@@ -65,11 +65,11 @@ class Conversation:
         for node in node_ids:
             variables: dict[str, Any] = {"id": node, "reason": documents.OUTDATED}
             async with self._installations.writing(where):
-                await ask(self._installations, where, documents.MINIMISE, variables, permissions)
+                await ask(self._installations, where, documents.MINIMISE, variables, permissions, absent_is_usual=True)
 
     async def outdate(self, where: RepositoryRef, comment_id: int, permissions: Permissions) -> None:
         """Hide one comment of a conversation, if GitHub says that it is ours. Fine where it is gone."""
-        call = Call("GET", urls.comment(where, comment_id))
+        call = Call("GET", urls.comment(where, comment_id), absent_is_usual=True)
         found = await quietly(self._installations.call(where, call, permissions), None)
         if found is None or not is_ours(found, self._app_id):
             return

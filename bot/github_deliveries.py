@@ -36,7 +36,7 @@ class Deliveries:
 
     async def again(self, delivery_id: int) -> None:
         """Have it sent again, as the button on GitHub's page does."""
-        await self._installations.as_app(Call("POST", urls.redelivery(delivery_id)))
+        await self._installations.as_app(Call("POST", urls.redelivery(delivery_id), absent_is_usual=True))
 
     async def _listed(self, since: datetime) -> list[DeliveryInfo]:
         """Newest first. Of the next page's URL only the cursor is taken: where to ask stays ours to say."""

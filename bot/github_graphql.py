@@ -12,7 +12,8 @@ from bot.github_installations import Installations, expecting
 from bot.github_values import GitHubRefused, GitHubUnavailable, RepositoryRef
 
 # GitHub's kinds of errors and the status that REST would have given. Any other is as final as 422.
-_STATUS = {"NOT_FOUND": 404, "FORBIDDEN": 403, "INSUFFICIENT_SCOPES": 403}
+_NOT_FOUND = "NOT_FOUND"
+_STATUS = {_NOT_FOUND: 404, "FORBIDDEN": 403, "INSUFFICIENT_SCOPES": 403}
 
 
 async def ask(
@@ -21,9 +22,12 @@ async def ask(
     document: str,
     variables: Mapping[str, Any],
     permissions: Permissions,
+    *,
+    absent_is_usual: bool = False,
 ) -> Mapping[str, Any]:
     """The answer's ``data``. Raises like any call; asking again is safe for what is in ``bot.github_documents``."""
-    call = Call("POST", urls.GRAPHQL, body={"query": document, "variables": dict(variables)})
+    body = {"query": document, "variables": dict(variables)}
+    call = Call("POST", urls.GRAPHQL, body=body, absent_is_usual=absent_is_usual, absent=_absent)
     answer = await installations.call(where, call, permissions)
     with expecting("an answer of GraphQL"):
         errors = [(str(error.get("type", "")), short(str(error["message"]))) for error in answer.get("errors") or ()]
@@ -35,3 +39,12 @@ async def ask(
         kind, words = errors[0]
         raise GitHubRefused(_STATUS.get(kind, 422), words)
     return data
+
+
+def _absent(answer: Any) -> str | None:
+    """GitHub's words, where all that is wrong is that something is not there. Pure."""
+    with expecting("an answer of GraphQL"):
+        errors = list(answer.get("errors") or ())
+        if {error.get("type") for error in errors} == {_NOT_FOUND}:
+            return short(str(errors[0]["message"]))
+    return None

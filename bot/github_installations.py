@@ -89,7 +89,7 @@ class Installations:
         async def secret(_: str | None) -> str:
             return token.token.get_secret_value()
 
-        await self._calls.perform(Call("DELETE", urls.OWN_TOKEN), secret, self._new_pace())
+        await self._calls.perform(Call("DELETE", urls.OWN_TOKEN, absent_is_usual=True), secret, self._new_pace())
 
     def take_tokens(self) -> list[FetchToken]:
         """Forget the tokens that are kept and hand over those that still live."""

@@ -40,10 +40,15 @@ class Publishing:
         self._installations = installations
         self._threads = threads
 
-    async def file(self, where: RepositoryRef, path: str, ref: str | None = None) -> bytes | None:
-        """A small file by its path; None where there is none. Raises ``GitHubRefused`` (413) for a large one."""
+    async def file(
+        self, where: RepositoryRef, path: str, ref: str | None = None, *, known: bool = False
+    ) -> bytes | None:
+        """A small file by its path; None where there is none. Raises ``GitHubRefused`` (413) for a large one.
+
+        ``known``: it was there before, so that its absence must be said twice.
+        """
         query: dict[str, str | int] = {"ref": ref} if ref else {}
-        call = Call("GET", urls.contents(where, path), query)
+        call = Call("GET", urls.contents(where, path), query, absent_is_usual=not known)
         data = await quietly(self._installations.call(where, call, TO_READ), None)
         if data is None or isinstance(data, list):
             return None
@@ -54,9 +59,13 @@ class Publishing:
                 raise GitHubRefused(413, f"{path} is larger than {MAX_FILE_BYTES:,} bytes")
             return base64.b64decode(data["content"])
 
-    async def branch_head(self, where: RepositoryRef, branch: str) -> str | None:
-        """The commit that a branch is at; None where there is none of this name."""
-        found = await quietly(self._installations.call(where, Call("GET", urls.branch(where, branch)), TO_READ), None)
+    async def branch_head(self, where: RepositoryRef, branch: str, *, known: bool = True) -> str | None:
+        """The commit that a branch is at; None where there is none of this name.
+
+        ``known``: there should be one, so that its absence must be said twice.
+        """
+        call = Call("GET", urls.branch(where, branch), absent_is_usual=not known)
+        found = await quietly(self._installations.call(where, call, TO_READ), None)
         if found is None:
             return None
         with expecting("a branch"):
@@ -114,7 +123,7 @@ class Publishing:
 
         Fine where it is there already. Raises ``BranchMoved``, ``BranchProtected``.
         """
-        now = await self.branch_head(where, branch)
+        now = await self.branch_head(where, branch, known=expected is not None)
         if now == sha:
             return
         if now != expected:
@@ -131,7 +140,10 @@ class Publishing:
             async with self._installations.writing(where):
                 await self._installations.call(where, call, TO_PUBLISH, look)
         except GitHubRefused as error:
-            raise _refused(error) from None
+            refusal = _refused(error)
+            if isinstance(refusal, BranchMoved) and await look():
+                return  # ours, from before: the first look did not see it
+            raise refusal from None
 
     async def find_pull(self, where: RepositoryRef, branch: str) -> PullInfo | None:
         """The open pull request of a branch of this repository."""

@@ -17,6 +17,10 @@ SECONDARY_WAIT_SECONDS = 60.0
 # A reset is never more than an hour off; anything beyond is a broken header (seen: milliseconds for seconds).
 LONGEST_WAIT_SECONDS = 3600.0
 SHORTEST_LIMIT_WAIT_SECONDS = 1.0
+# Until what GitHub calls not there is asked for again: its replicas are behind its writes, and a new token may be
+# unknown to some of its servers, for about a second.
+ABSENT_AGAIN_SECONDS = 2.0
+ABSENT = 404
 # GitHub's words for a secondary limit. Its status is 403, as for a missing permission, so only words tell them apart
 # where the retry-after header is missing.
 SECONDARY_WORDS = ("secondary rate limit", "abuse detection", "submitted too quickly")
@@ -70,12 +74,24 @@ def may_have_happened(failure: Failure) -> bool:
 
 
 def decide(
-    failure: Failure, *, attempt: int, spent_seconds: float, now: datetime, jitter: float, limits: RetryLimits
+    failure: Failure,
+    *,
+    attempt: int,
+    spent_seconds: float,
+    now: datetime,
+    jitter: float,
+    limits: RetryLimits,
+    doubted: bool = False,
 ) -> Wait | GiveUp | Refused:
     """Decide after ``attempt`` (from 1) has failed and ``spent_seconds`` are gone.
 
     ``now`` is GitHub's time as far as known; ``jitter`` is random in [0, 1) and spreads callers that failed together.
+    ``doubted``: that something is not there is not believed yet; it is asked about once more whatever the attempts.
     """
+    if doubted and failure.status == ABSENT:
+        if spent_seconds + ABSENT_AGAIN_SECONDS > limits.total_seconds:
+            return GiveUp(failure.words, ABSENT_AGAIN_SECONDS, limited=False)
+        return Wait(ABSENT_AGAIN_SECONDS, limited=False)
     limited = is_rate_limit(failure)
     if limited:
         # Never earlier than asked for: "continuing while limited may get the integration banned".

@@ -26,16 +26,16 @@ async def rules_at(world: World, where: RepositoryRef) -> Rules:
     now = world.clock.now()
     known = world.files.get(where.repository_id)
     if known is None or not 0 <= now - known[0] < HOLDS:
-        config = await _read(world, where)
+        config = await _read(world, where, known=known is not None and known[1] != RepoConfig())
         while len(world.files) >= REMEMBERED:
             world.files.pop(next(iter(world.files)))
         known = world.files[where.repository_id] = (now, config)
     return narrowed(world.rules.operator, known[1])
 
 
-async def _read(world: World, where: RepositoryRef) -> RepoConfig:
+async def _read(world: World, where: RepositoryRef, *, known: bool) -> RepoConfig:
     try:
-        raw = await world.github.publishing.file(where, repo_config.PATH)
+        raw = await world.github.publishing.file(where, repo_config.PATH, known=known)
     except GitHubRefused as error:
         raise ConfigMistake(f"it could not be read: {error.words}") from None
     if raw is None:

@@ -95,6 +95,7 @@ class Stage:
             app_id=str(self.local.app.id),
             private_key=self.local.private_key,
             api_url=self.local.url,
+            sleep=self.clock.sleep,
             retry=RetryLimits(attempts=1, total_seconds=5.0),
             write_spacing_seconds=0.0,
         )

@@ -13,6 +13,7 @@ import pytest
 from bot.demo.github import Failure, LocalGitHub
 from bot.demo.github_failures import primary_limit, secondary_limit
 from bot.github import GitHub, GitHubRefused, GitHubUnavailable, RetryLimits
+from bot.github_retry import ABSENT_AGAIN_SECONDS
 from tests.github_world import START, FakeTime, Place, client_of, local_github, sent
 
 MARK = "<!-- gofer:7:status -->"
@@ -183,11 +184,57 @@ async def test_an_answer_that_is_not_githubs_is_unavailable_and_never_a_tracebac
             await call
 
 
+READS = {
+    "repos/get": lambda client, where: client.repository(where),
+    "repos/get-collaborator-permission-level": lambda client, where: client.collaborator_permission(where, "octo"),
+    "apps/create-installation-access-token": lambda client, where: client.repository(where),
+    "issues/create-comment": lambda client, where: client.create_comment(where, 1, f"hi {MARK}", MARK),
+    "issues/list-comments": lambda client, where: client.create_comment(where, 1, f"hi {MARK}", MARK),
+}
+
+
+@pytest.mark.parametrize("operation", READS)
+async def test_v02_what_github_calls_not_there_once_is_asked_for_again(
+    operation: str, github_client: GitHub, github_world: LocalGitHub, fake_time: FakeTime, place: Place
+) -> None:
+    usual = await READS[operation](github_client, place.where)
+    await github_client.close()
+    place.issue.comments.clear()
+    github_world.fail(Failure(operation, 404))
+    again = await READS[operation](github_client, place.where)
+    assert again == usual if "comment" not in operation else [one.id for one in place.issue.comments] == [again]
+    assert fake_time.slept == [ABSENT_AGAIN_SECONDS]
+
+
+async def test_v02_what_is_said_twice_is_believed_whatever_comes_between(
+    github_client: GitHub, github_world: LocalGitHub, place: Place
+) -> None:
+    github_world.fail(Failure("repos/get", 404))
+    github_world.fail(Failure("repos/get", 503))
+    github_world.fail(Failure("repos/get", 404))
+    with pytest.raises(GitHubRefused, match="404"):
+        await github_client.repository(place.where)
+    assert sent(github_world, "repos/get") == 3
+
+
+async def test_absence_that_is_usual_is_believed_at_once(
+    github_client: GitHub, github_world: LocalGitHub, fake_time: FakeTime, place: Place
+) -> None:
+    assert await github_client.publishing.file(place.where, "none.yml") is None
+    assert await github_client.publishing.branch_head(place.where, "none", known=False) is None
+    with pytest.raises(GitHubRefused, match="404"):
+        await github_client.react(place.where, 404, "eyes")
+    assert fake_time.slept == []
+    assert await github_client.publishing.branch_head(place.where, "none") is None
+    assert await github_client.publishing.file(place.where, "none.yml", known=True) is None
+    assert fake_time.slept == [ABSENT_AGAIN_SECONDS] * 2
+
+
 async def test_an_error_page_in_html_becomes_short_words(
     github_client: GitHub, github_world: LocalGitHub, place: Place
 ) -> None:
     page = b"<html>" + b"x" * 100_000
-    github_world.fail(Failure("repos/get", 404, body=page, headers={"Content-Type": "text/html"}))
+    github_world.fail(Failure("repos/get", 404, times=None, body=page, headers={"Content-Type": "text/html"}))
     with pytest.raises(GitHubRefused) as caught:
         await github_client.repository(place.where)
     assert len(str(caught.value)) < 400

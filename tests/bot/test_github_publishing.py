@@ -74,6 +74,20 @@ async def test_a_branch_is_made_once_and_moves_forward_only(github_client: GitHu
         await client.set_branch(where, "agent/9-z", two, expected=one)
 
 
+async def test_v02_a_branch_of_ours_that_was_not_seen_at_first_is_there_all_the_same(
+    github_client: GitHub, ready: Talk
+) -> None:
+    where, client = ready.place.where, github_client.publishing
+    one = await committed(github_client, ready, TreeEntry(path="x", text="1"))
+    await client.set_branch(where, "agent/1-a", one, expected=None)
+    ready.server.fail(Failure("git/get-ref", 404))
+    await client.set_branch(where, "agent/1-a", one, expected=None)
+    two = await client.commit(where, CommitSpec(message="m", parent=one, entries=(TreeEntry(path="x", text="2"),)))
+    ready.server.fail(Failure("git/get-ref", 404))
+    await client.set_branch(where, "agent/1-a", two, expected=one)
+    assert await client.branch_head(where, "agent/1-a") == two
+
+
 async def test_b70_somebody_was_quicker_between_the_look_and_the_write(github_client: GitHub, ready: Talk) -> None:
     where, client = ready.place.where, github_client.publishing
     one = await committed(github_client, ready, TreeEntry(path="x", text="1"))

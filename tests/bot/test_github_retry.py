@@ -6,9 +6,20 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.github_retry import Failure, GiveUp, Refused, RetryLimits, Wait, decide, http_date, may_have_happened
+from bot.github_retry import (
+    ABSENT_AGAIN_SECONDS,
+    Failure,
+    GiveUp,
+    Refused,
+    RetryLimits,
+    Wait,
+    decide,
+    http_date,
+    may_have_happened,
+)
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+LIMITS = RetryLimits()
 RESET = str(int(NOW.timestamp()) + 40)
 ABUSE = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
 
@@ -57,6 +68,17 @@ def test_v02_each_kind_of_failure_has_its_answer(
         assert verdict == Refused(words)
     else:
         assert verdict == expected
+
+
+def test_v02_absence_that_is_doubted_is_asked_about_once_more() -> None:
+    def verdict(status: int, *, attempt: int = 5, spent: float = 0.0) -> Wait | GiveUp | Refused:
+        failure = Failure(status, "no")
+        return decide(failure, attempt=attempt, spent_seconds=spent, now=NOW, jitter=0.0, limits=LIMITS, doubted=True)
+
+    assert verdict(404) == Wait(ABSENT_AGAIN_SECONDS, limited=False)
+    assert verdict(404, spent=LIMITS.total_seconds - 1) == GiveUp("no", ABSENT_AGAIN_SECONDS, limited=False)
+    assert verdict(410) == Refused("no")
+    assert verdict(503, attempt=1) == Wait(0.5, limited=False)
 
 
 @pytest.mark.parametrize(

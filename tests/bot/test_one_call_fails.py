@@ -127,7 +127,7 @@ async def went_well(scene: Scene, task: str, done: Task) -> None:
 
 
 async def ended_honestly(scene: Scene, task: str, operation: str, done: Task) -> None:
-    """GitHub has said once that something is not there. What is said is so, and nothing is left as under way."""
+    """GitHub has said twice that something is not there. What is said is so, and nothing is left as under way."""
     said, pulls = said_on(scene, task), scene.stage.pulls()
     if done.ending == "refused" or await scene.stage.store.outcome(done.task_id) is None:
         assert said == []  # no agent has run: he may not, or the thread takes no word

@@ -22,6 +22,19 @@ async def test_rules_are_read_once_for_a_while_and_then_anew(talk: Stage) -> Non
     assert await rules_at(world, where_of(task)) == await rules_of(world, task)
 
 
+async def test_v02_rules_that_were_there_are_not_lifted_because_github_misses_the_file_once(talk: Stage) -> None:
+    talk.local.commit(talk.repository, {"f": b"old\n", ".github/gofer.yml": b"rounds: 1\n"})
+    await talk.say("/agent fix it")
+    await talk.settle()
+    task, world = await talk.the_task(), talk.runner.world
+    talk.local.fail(Failure("repos/get-content", 404))
+    talk.clock.time += HOLDS
+    assert (await rules_of(world, task)).rounds == 1
+    talk.local.fail(Failure("repos/get-content", 404, times=2))
+    talk.clock.time += HOLDS
+    assert (await rules_of(world, task)).rounds == 3
+
+
 async def test_another_branch_s_file_is_nobody_s_rule(talk: Stage) -> None:
     talk.local.commit(talk.repository, {"f": b"old\n", ".github/gofer.yml": b"rounds: 1\n"}, branch="topic")
     await talk.say("/agent fix it")
