@@ -28,7 +28,8 @@ class Texts:
     """The words of it: ``bot.publishing.message``."""
 
     title: str
-    body: str
+    body: Callable[[Push], str]
+    """Of the pull request that is opened: it says why it is where it is."""
     message: str
     draft: bool
 
@@ -108,7 +109,7 @@ async def _push(
         pull = await github.threads.pull(where, push.pull)
     else:
         pull = await publishing.open_pull(
-            where, branch=push.branch, base=push.base, title=texts.title, body=texts.body, draft=texts.draft
+            where, branch=push.branch, base=push.base, title=texts.title, body=texts.body(push), draft=texts.draft
         )
     await save(work.model_copy(update={"pull": pull.number, "refused": False}))
     return Published(pull, push.branch, commit, push.aside, updated=push.pull is not None)

@@ -163,7 +163,7 @@ async def _push(world: World, task: Task, outcome: Outcome, push: Push, facts: F
     base = work.head.ref if work.head else push.base
     aside = Push(own_branch(task.request, task.task_id), push.parent, None, base)
     files = outcome.changes.files if outcome.changes else ()
-    texts = _texts(world, task, outcome, push, facts)
+    texts = _texts(world, task, outcome, facts)
     found = await perform(world.github, where_of(task), push, aside, files, texts, work, save)
     if isinstance(found, Refused):
         return await _kept_out(world, held[0], found)
@@ -172,14 +172,18 @@ async def _push(world: World, task: Task, outcome: Outcome, push: Push, facts: F
     return Brought(held[0], found, aside_note(found.aside))
 
 
-def _texts(world: World, task: Task, outcome: Outcome, push: Push, facts: Facts) -> Texts:
+def _texts(world: World, task: Task, outcome: Outcome, facts: Facts) -> Texts:
     """The default branch may have another name by now than the event had."""
     work = task.work
     repository = task.request.repository.model_copy(update={"default_branch": facts.repository.default_branch})
     request = task.request.model_copy(update={"repository": repository})
+
+    def body(push: Push) -> str:
+        return message.body(request, outcome, task.task_id, base=push.base, note=aside_note(push.aside))
+
     return Texts(
         message.title(request, work.thread_title),
-        message.body(request, outcome, task.task_id, base=push.base, note=aside_note(push.aside)),
+        body,
         message.commit_message(request, work.thread_title, task.task_id, world.rules.github_url),
         work.choice.draft if work.choice else True,
     )

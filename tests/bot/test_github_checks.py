@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from bot.demo.github import LocalGitHub
+from bot.demo.github import Failure, LocalGitHub
 from bot.github import CheckAction, GitHub
 from tests.bot.conversing import talk
 from tests.github_world import Place
@@ -25,6 +25,17 @@ async def test_a_check_is_made_once_and_completed(
     assert (fields["status"], fields["conclusion"], fields["output"]["title"]) == ("completed", "success", "Done")
     again = await checks.create(place.where, sha=t.pull.sha, external_id="a:2", title="Again", summary="s", actions=[])
     assert again == made[0]  # a task has one; repeating it after a crash at the end makes no second
+
+
+async def test_b82_a_check_made_by_a_call_that_failed_is_not_made_again(
+    github_world: LocalGitHub, github_client: GitHub, place: Place
+) -> None:
+    t = await talk(github_world, place)
+    github_world.fail(Failure("checks/create", 502, after_effect=True))
+    made = await github_client.checks.create(
+        place.where, sha=t.pull.sha, external_id="a:2", title="T", summary="s", actions=[]
+    )
+    assert [check.id for check in place.repository.checks] == [made]
 
 
 async def test_without_the_permission_the_feature_is_off(

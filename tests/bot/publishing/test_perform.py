@@ -19,7 +19,7 @@ FILES = (
     ChangedFile(path="run.sh", raw_path=b"run.sh", status="added", new_mode="100755", content=b"#!/bin/sh\n"),
     ChangedFile(path="bin", raw_path=b"bin", status="added", new_mode="100644", content=b"\xff"),
 )
-TEXTS = Texts("T", "B", "M", draft=True)
+TEXTS = Texts("T", lambda push: f"For {push.base}, {push.aside or 'as meant'}.", "M", draft=True)
 
 
 class Row:
@@ -98,6 +98,7 @@ async def test_b70_a_head_that_moved_is_left_alone_and_the_work_goes_aside(githu
     found = await done(github_client, ready, push, Row(), aside)
     assert isinstance(found, Published)
     assert (found.branch, found.aside, found.updated) == ("agent/1-t", Why.MOVED, False)
+    assert ready.place.repository.issues[found.pull.number].body == f"For topic, {Why.MOVED}."
     assert ready.server.head(ready.place.repository, "topic") == theirs
 
 
@@ -107,6 +108,7 @@ async def test_b113_a_rule_found_only_by_writing_sends_the_work_aside(github_cli
     found = await done(github_client, ready, push, Row(), Push("agent/1-t", ready.pull.sha, None, "topic"))
     assert isinstance(found, Published)
     assert (found.branch, found.aside) == ("agent/1-t", Why.RULED)
+    assert ready.place.repository.issues[found.pull.number].body == f"For topic, {Why.RULED}."
 
 
 async def test_the_branch_of_a_pull_request_is_updated(github_client: GitHub, ready: Talk) -> None:
