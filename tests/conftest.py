@@ -6,11 +6,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+
 import pytest
 
+from tests import reader
 from tests.engine import docker_client, engine_host, images, instance, need_engine, nothing_left_behind
 
 __all__ = ["docker_client", "engine_host", "images", "instance", "nothing_left_behind"]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Says which tests have failed by themselves, before their fixtures end."""
+    report = yield
+    if report.when == "call" and report.failed:
+        reader.FAILED.add(item.nodeid)
+    return report
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

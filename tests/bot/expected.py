@@ -7,6 +7,7 @@ from typing import Protocol
 
 from bot import check_words
 from bot.check_words import CheckWords
+from bot.comments import fetching, working
 from bot.demo.github import Issue
 from bot.github import GitHub
 from bot.publishing import message
@@ -17,9 +18,10 @@ from bot.result_comment import marked
 from bot.steps.deliver import body_of
 from bot.steps.publish import Brought
 from bot.steps.replies import KIND, letters, words
+from bot.steps.talk import HELP, STATUS
 from bot.steps.world import where_of
 from bot.store import Store, Task
-from sandbox import Outcome
+from sandbox import Outcome, Progress
 
 
 class Bot(Protocol):
@@ -27,6 +29,21 @@ class Bot(Protocol):
 
     store: Store
     github: GitHub
+
+
+def answer(task: Task, words: str) -> str:
+    """A comment that ends its task at once."""
+    return marked(words, task.task_id, HELP)
+
+
+def status(task: Task, words: str) -> str:
+    """A comment that the result has not replaced."""
+    return marked(words, task.task_id, STATUS)
+
+
+def just_begun(task: Task) -> tuple[str, ...]:
+    """The same of a fake agent's first second, whose beginning may not have been shown."""
+    return status(task, fetching()), status(task, working(1.0, Progress()))
 
 
 @dataclass(frozen=True)
@@ -44,9 +61,9 @@ class Expected:
 
     @property
     def check(self) -> CheckWords:
-        """The check run at the end."""
-        ending = self.task.ending or "failed"
-        return check_words.ended(self.task.task_id, ending, self.outcome, self.result, posted=True)
+        """The check run at the end. It has the whole result where no comment has it."""
+        ending, posted = self.task.ending or "failed", self.task.result_comment_id is not None
+        return check_words.ended(self.task.task_id, ending, self.outcome, self.result, posted=posted)
 
     def reply(self, root: int, said: str) -> str:
         """The answer on a review thread; ``said`` is the agent's line for it."""

@@ -168,6 +168,7 @@ async def a_scene(folder: Path, way: Way) -> AsyncIterator[Scene]:
         await stage.hear()
         stage.agent(reply=REPLY)
         yield Scene(stage, way)
+        await stage.all_is_read()
     finally:
         await stage.close()
         if stage.door is not None:

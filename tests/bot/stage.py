@@ -30,6 +30,9 @@ from sandbox import ChangedFile, Job, Outcome
 from tests.bot.eventually import eventually
 from tests.bot.fake_sandbox import FakeSandbox
 from tests.bot.results import changed
+from tests.bot.verified import read_what_is_right
+from tests.github_world import app_key
+from tests.reader import Reader
 
 # Rounds of step and idle until a fact must be there.
 ROUNDS = 60
@@ -78,6 +81,10 @@ class Stage:
     served: str = "octo"
     reconcile_seconds: float = math.inf
     """Between two looks for missed webhooks; never, where a test is not about them."""
+
+    def __post_init__(self) -> None:
+        self.reader = Reader(self.local)
+        """What was read of what the bot says. Nothing may be left at the end."""
 
     async def begin(self) -> None:
         self.repository = self.local.add_repository(
@@ -162,7 +169,8 @@ class Stage:
         return (await self.tasks())[-1]
 
     def said_on(self, issue: Issue) -> list[str]:
-        return [comment.body for comment in self.local.bot_comments(issue)]
+        """The bot's comments on it as they are now: see ``tests.reader.Text``."""
+        return self.reader.conversation(issue)
 
     def agent(self, *files: ChangedFile, reply: str = "I did it.") -> None:
         """From now on agents end at once, and have written ``files`` (README.md unless given) on their checkout."""
@@ -247,8 +255,18 @@ class Stage:
             async with asyncio.timeout(30):
                 await self.runner.idle()
             if before == [(t.task_id, t.state, t.fence) for t in await self.tasks()] and not self.runner.working:
-                return
+                return await self.read()
         raise AssertionError(f"it does not settle:\n{self.local.history()}\n{await self.tasks()}")
+
+    async def read(self) -> None:
+        """Read all that is word for word what the tasks' rows say that it should be."""
+        await read_what_is_right(self.reader, self.local, self.store, self.github, self.sandbox.boxes)
+
+    async def all_is_read(self) -> None:
+        """The end of a test: fails with what the bot has written and nobody has looked at."""
+        await self.runner.stop()
+        await self.read()
+        self.reader.all_is_read()
 
     async def until(self, fact: Callable[[], bool], seconds: float = 10.0) -> None:
         """Step as often as a running loop would, until ``fact`` holds."""
@@ -274,17 +292,20 @@ class Stage:
     @property
     def said(self) -> list[str]:
         """The bot's comments on the issue as they are now."""
-        return [comment.body for comment in self.local.bot_comments(self.issue)]
+        return self.said_on(self.issue)
 
     def reactions(self, comment: Comment) -> list[str]:
         return [reaction.content for reaction in comment.reactions]
 
 
 @asynccontextmanager
-async def a_stage(folder: Path, *, caps: Caps | None = None) -> AsyncIterator[Stage]:
-    """A stage with one repository, one issue, alice who may write and bob who may not."""
+async def a_stage(folder: Path, *, caps: Caps | None = None, reads: bool = True) -> AsyncIterator[Stage]:
+    """A stage with one repository, one issue, alice who may write and bob who may not.
+
+    What the bot has written must have been read in the end. ``reads`` False: the test has a reader of its own.
+    """
     githubs = GitHubTime()
-    local = LocalGitHub(folder / "github", clock=githubs)
+    local = LocalGitHub(folder / "github", clock=githubs, key=app_key())
     (folder / "github").mkdir()
     await local.start()
     session = open_session()
@@ -293,6 +314,8 @@ async def a_stage(folder: Path, *, caps: Caps | None = None) -> AsyncIterator[St
     await stage.begin()
     try:
         yield stage
+        if reads:
+            await stage.all_is_read()
     finally:
         await stage.close()
         if stage.door is not None:

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import aiohttp
 import pytest
 
 from bot.app import REOPEN_SECONDS, Server, StartError, serving
+from bot.comments import fetching
 from bot.config import ConfigError
 from bot.demo.github import Failure, Issue, LocalGitHub, Repository
 from bot.runner import STUCK_SECONDS
 from bot.store import StoreError
 from sandbox import Unreachable
 from tests.bot.eventually import eventually, eventually_is
+from tests.bot.expected import expected, status
 from tests.bot.fake_sandbox import FakeSandbox
 from tests.bot.served import PEM, config_for, opener_of
 from tests.bot.stage import HandClock
+from tests.bot.verified import read_when_done
+from tests.reader import Reader
 
 
 @pytest.fixture
@@ -29,6 +33,14 @@ async def local(tmp_path: Path) -> AsyncIterator[LocalGitHub]:
     await made.start()
     yield made
     await made.stop()
+
+
+@pytest.fixture(autouse=True)
+def reader(local: LocalGitHub) -> Iterator[Reader]:
+    """At the end nothing that the bot has said is left unread."""
+    made = Reader(local)
+    yield made
+    made.all_is_read()
 
 
 def place(local: LocalGitHub) -> tuple[Repository, Issue]:
@@ -45,7 +57,9 @@ async def healthy(server: Server) -> None:
     await eventually_is(lambda: health(server), (200, "ok"))
 
 
-async def test_comment_becomes_a_diff_through_the_real_webhook(tmp_path: Path, local: LocalGitHub) -> None:
+async def test_comment_becomes_a_diff_through_the_real_webhook(
+    tmp_path: Path, local: LocalGitHub, reader: Reader
+) -> None:
     sandbox = FakeSandbox()
     async with serving(config_for(tmp_path, local), opener=opener_of(sandbox)) as server:
         await local.connect_webhook(f"{server.url}/webhook")
@@ -56,10 +70,12 @@ async def test_comment_becomes_a_diff_through_the_real_webhook(tmp_path: Path, l
         said = await local.await_comment(lambda c: c.by_app and "+new" in c.body)
         assert [reaction.content for reaction in comment.reactions] == ["eyes"]
         assert local.bot_comments(issue) == [said]
+        (task,) = await server.store.tasks()
+        assert reader.comment(issue) == (await expected(server, task)).result
 
 
 async def test_w22_b26_webhook_is_answered_at_once_while_engine_and_github_hang(
-    tmp_path: Path, local: LocalGitHub
+    tmp_path: Path, local: LocalGitHub, reader: Reader
 ) -> None:
     sandbox = FakeSandbox(hang={"open"})
     hang = local.fail(Failure("*", hang=True, times=None))
@@ -79,6 +95,8 @@ async def test_w22_b26_webhook_is_answered_at_once_while_engine_and_github_hang(
         sandbox.changed.set()
         await healthy(server)
         await local.await_comment(lambda c: c.by_app and "+new" in c.body)
+        await read_when_done(reader, local, server)
+        assert all("Not started twice" in said for said in reader.comments(issue))
 
 
 class Leaping(HandClock):
@@ -125,7 +143,9 @@ async def test_key_that_is_cut_off_is_told_in_words(tmp_path: Path, local: Local
             pass
 
 
-async def test_stop_takes_less_than_five_seconds_while_everything_hangs(tmp_path: Path, local: LocalGitHub) -> None:
+async def test_stop_takes_less_than_five_seconds_while_everything_hangs(
+    tmp_path: Path, local: LocalGitHub, reader: Reader
+) -> None:
     sandbox = FakeSandbox(hang={"prepare", "close", "handles"})
     began = 0.0
     async with serving(config_for(tmp_path, local), opener=opener_of(sandbox)) as server:
@@ -133,6 +153,8 @@ async def test_stop_takes_less_than_five_seconds_while_everything_hangs(tmp_path
         repository, issue = place(local)
         await local.comment(repository, issue, "alice", "/agent fix it")
         await eventually(lambda: sandbox.counts()["prepare"] == 1)
+        (task,) = await server.store.tasks()
+        assert reader.comment(issue) == status(task, fetching())
         local.fail(Failure("*", hang=True, times=None))
         began = time.monotonic()
     assert time.monotonic() - began < 4.5

@@ -19,18 +19,22 @@ from tests.bot.eventually import eventually
 from tests.bot.fake_sandbox import FakeSandbox
 from tests.bot.results import changed
 from tests.bot.served import config_for, opener_of
+from tests.bot.verified import read_when_done
 from tests.github_world import local_github
+from tests.reader import Reader
 from tests.sandbox.api.certificates import Paths, certificate
 
 
 @asynccontextmanager
-async def enterprise(folder: Path) -> AsyncIterator[tuple[LocalGitHub, Paths]]:
-    """A GitHub whose certificate nobody knows, with its API under ``/api/v3``."""
+async def enterprise(folder: Path) -> AsyncIterator[tuple[LocalGitHub, Paths, Reader]]:
+    """A GitHub whose certificate nobody knows, with its API under ``/api/v3``. In the end all that was said is read."""
     paths = certificate(folder / "ca")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(paths.certificate, paths.key)
     async with local_github(folder / "github", api_prefix="/api/v3", tls=context) as local:
-        yield local, paths
+        reader = Reader(local)
+        yield local, paths, reader
+        reader.all_is_read()
 
 
 @asynccontextmanager
@@ -43,12 +47,12 @@ async def at_work(folder: Path, local: LocalGitHub, paths: Paths, sandbox: FakeS
 
 
 async def test_the_whole_life_of_a_pull_request_on_a_server_of_one_s_own(tmp_path: Path) -> None:
-    async with enterprise(tmp_path) as (local, paths):
+    async with enterprise(tmp_path) as (local, paths, reader):
         repository = local.add_repository("octo", "repo", {"README.md": b"# Hello\n"}, roles={"alice": "write"})
         issue = local.add_issue(repository, "Say it louder")
         head = local.head(repository) or ""
         sandbox = FakeSandbox(automatic=changed(head, b"# Hello!\n"))
-        async with at_work(tmp_path, local, paths, sandbox):
+        async with at_work(tmp_path, local, paths, sandbox) as server:
             await local.comment(repository, issue, "alice", "/agent --pr say it louder")
             opened = await local.until(lambda: next((i for i in repository.issues.values() if i.pull), None))
             said = await local.await_comment(lambda one: one.by_app and f"#{opened.number}" in one.body)
@@ -61,6 +65,7 @@ async def test_the_whole_life_of_a_pull_request_on_a_server_of_one_s_own(tmp_pat
             answer = await local.until(lambda: next((c for c in opened.pull.comments if c.by_app), None))  # type: ignore[union-attr]
             assert "It shouts now." in answer.body
             await local.until(lambda: any("Verdict" in c.body for c in local.bot_comments(opened)))
+            await read_when_done(reader, local, server)
 
         host = urlsplit(local.git_url).netloc
         texts = [said.body, opened.body, answer.body, *(c.body for c in local.bot_comments(opened))]
@@ -74,11 +79,11 @@ async def test_the_whole_life_of_a_pull_request_on_a_server_of_one_s_own(tmp_pat
 
 
 async def test_what_is_cloned_is_the_server_s_and_its_own_authority_is_trusted(tmp_path: Path) -> None:
-    async with enterprise(tmp_path) as (local, paths):
+    async with enterprise(tmp_path) as (local, paths, reader):
         repository = local.add_repository("octo", "repo", {"README.md": b"# Hello\n"}, roles={"alice": "write"})
         sandbox = FakeSandbox()
         prepared: list[str] = []
-        async with at_work(tmp_path, local, paths, sandbox):
+        async with at_work(tmp_path, local, paths, sandbox) as server:
             issue = local.add_issue(repository)
             sandbox.hang.add("start")
             await local.comment(repository, issue, "alice", "/agent fix it")
@@ -87,6 +92,7 @@ async def test_what_is_cloned_is_the_server_s_and_its_own_authority_is_trusted(t
             sandbox.hang.clear()
             sandbox.changed.set()
             await local.await_comment(lambda one: one.by_app and "+new" in one.body)
+            await read_when_done(reader, local, server)
         assert prepared == [f"{local.git_url}/octo/repo"]
         assert (local.head(repository) or "?") in await git(paths, "ls-remote", prepared[0])
 
@@ -104,7 +110,7 @@ async def git(paths: Paths, *words: str, cwd: Path | None = None, ref: str = "")
 
 
 async def test_an_authority_that_was_not_named_is_not_trusted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    async with enterprise(tmp_path) as (local, _):
+    async with enterprise(tmp_path) as (local, _, _):
         other = certificate(tmp_path / "other")
         async with at_work(tmp_path, local, other, FakeSandbox()):
             await eventually(lambda: any("GitHub does not answer" in message for message in caplog.messages), 20)

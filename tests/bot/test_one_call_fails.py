@@ -6,17 +6,20 @@ What the calls are is recorded, and held against the tables here, so that a new 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from _pytest.mark import ParameterSet
 
+from bot.check_words import running
+from bot.comments import fetching
 from bot.conversation_words import permission_lost
 from bot.demo.github import Failure
 from bot.publishing.plan import Why
 from bot.publishing.words import refusal_note
 from bot.store import Task
-from tests.bot.expected import expected
+from tests.bot.expected import expected, status
 from tests.bot.one_call import LINES, WAYS, Scene, Way, a_scene
 from tests.openapi.conform import assert_conforms
 
@@ -111,6 +114,8 @@ async def test_one_result_one_pull_request_and_an_honest_end(
         assert_conforms(scene.stage.local.log)
         if WAYS[way].passing or operation.startswith(ORNAMENTS):
             await went_well(scene, task, done)
+            if operation == "checks/update" and not WAYS[way].passing:
+                await still_under_way(scene, done)
         else:
             await ended_honestly(scene, task, operation, done)
 
@@ -126,6 +131,13 @@ async def went_well(scene: Scene, task: str, done: Task) -> None:
         assert replies(scene) == [found.reply(root.id, line) for root, line in zip(scene.roots, LINES, strict=True)]
 
 
+async def still_under_way(scene: Scene, done: Task) -> None:
+    """A check run that GitHub calls not there, and all the same shows, is one that nobody can end."""
+    found = await expected(scene.stage, done, scene.pull, updated=len(scene.stage.jobs) > 1)
+    (check,) = [one for one in scene.stage.reader.checks(scene.stage.repository) if one.words.conclusion is None]
+    assert check.words in (running(done.task_id), replace(found.check, conclusion=None))
+
+
 async def ended_honestly(scene: Scene, task: str, operation: str, done: Task) -> None:
     """GitHub has said twice that something is not there. What is said is so, and nothing is left as under way."""
     said, pulls = said_on(scene, task), scene.stage.pulls()
@@ -134,7 +146,8 @@ async def ended_honestly(scene: Scene, task: str, operation: str, done: Task) ->
         assert scene.stage.jobs == [] or task == "answers"
         return
     if operation == "issues/update-comment":  # then somebody has deleted it: the result is a comment of its own
-        said = said[1:]
+        left, *said = said
+        assert left == status(done, fetching())
     found = await expected(scene.stage, done)
     if done.work.pull is not None and done.work.aim is not None:
         pull, aside = scene.stage.repository.issues[done.work.pull], Why(done.work.aim.aside)

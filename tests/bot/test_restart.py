@@ -22,8 +22,11 @@ from typing import Any
 import pytest
 
 from bot.demo.github import Comment, Failure, Issue, LocalGitHub, Repository
+from bot.steps.publish import Brought
 from bot.store import Store
 from tests.bot.eventually import eventually, eventually_is
+from tests.bot.expected import Expected
+from tests.reader import Reader
 
 ROOT = Path(__file__).parent.parent.parent
 START_SECONDS = 20.0
@@ -55,6 +58,9 @@ class House:
     pid: int = 0
     github_calls: int = 0
     pids: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.reader = Reader(self.local)
 
     async def start(self, kill: tuple[int, str] | None = None) -> None:
         """Start a server and wait until it listens or has died."""
@@ -122,7 +128,7 @@ class House:
         return await self.local.comment(self.repository, self.issue, "alice", "/agent fix it")
 
     def said(self) -> list[str]:
-        return [comment.body for comment in self.local.bot_comments(self.issue)]
+        return self.reader.conversation(self.issue)
 
     def is_tidy(self) -> bool:
         """The result is there and the sandbox is not."""
@@ -149,9 +155,11 @@ class House:
         await eventually_is(states, ["done"])
         await self.kill(signal.SIGTERM)
         (task,) = await store.tasks()
+        outcome = await store.outcome(task.task_id)
         await store.close()
         assert (task.state, task.ending) == ("done", "changed"), self.story()
-        assert len(self.said()) == 1, self.story()
+        assert outcome is not None
+        assert self.said() == [Expected(task, outcome, Brought(task, None)).result], self.story()
         assert "+new" in self.said()[0]
         assert len(self.calls("agent")) == 1, self.story()
 
@@ -182,6 +190,7 @@ async def a_house(folder: Path, nursery: Nursery) -> AsyncIterator[House]:
     house = House(folder, local, nursery, repository, local.add_issue(repository))
     try:
         yield house
+        house.reader.all_is_read()
     finally:
         await house.kill()
         await local.stop()

@@ -208,7 +208,8 @@ async def test_after_so_many_rounds_it_stops_and_says_so(talk: Stage) -> None:
     for number in range(5):
         await reviewed(talk, issue, ("README.md", 1, f"more {number}"))
     assert len(talk.jobs) == 1 + 3
-    assert "I have answered reviews of this pull request 3 times" in talk.said_on(issue)[-1]
+    for said in talk.said_on(issue)[-2:]:
+        assert "I have answered reviews of this pull request 3 times" in said
 
 
 async def test_reviews_at_the_same_moment_are_rounds_each(talk: Stage) -> None:

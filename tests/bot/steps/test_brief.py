@@ -12,6 +12,7 @@ from bot.repo_rules import OperatorRules
 from bot.steps.brief import as_asked
 from bot.threads import Said, Thread
 from sandbox import Setup, Unreachable
+from tests.bot.expected import just_begun
 from tests.bot.stage import Stage
 from tests.bot.steps.test_verbs import working
 
@@ -167,6 +168,8 @@ async def test_o14_a_result_never_follows_an_issue_to_another_place(talk: Stage)
     task = await talk.the_task()
     assert (task.state, task.ending) == ("done", "undeliverable")
     assert talk.said_on(there) == []
+    (said,) = talk.said
+    assert said in just_begun(task)
     assert await talk.store.patch(task.task_id)
 
 
@@ -184,3 +187,5 @@ async def test_an_installation_that_ends_meanwhile_ends_its_tasks_and_keeps_the_
     assert task.state == "done"
     assert talk.pulls() == []
     assert talk.sandbox.boxes == {}
+    (said,) = talk.said
+    assert said in just_begun(task)

@@ -10,11 +10,15 @@ from typing import Any
 
 import pytest
 
+from bot.check_words import dropped
+from bot.comments import refused
 from bot.demo.github import Comment, Failure, Issue, Repository
 from bot.demo.github_work_state import CheckRun, Pull
+from bot.permissions import Refusal
 from bot.steps.checks import TRIES
 from bot.triggers.check_run import AGAIN, CANCEL
 from sandbox import Outcome, Reason, State
+from tests.bot.expected import just_begun
 from tests.bot.hooked import a_hooked_stage
 from tests.bot.results import changed
 from tests.bot.stage import Stage
@@ -49,7 +53,7 @@ class Scene:
 
     @property
     def said(self) -> list[str]:
-        return [comment.body for comment in self.stage.local.bot_comments(self.issue)]
+        return self.stage.said_on(self.issue)
 
     async def at_work(self) -> None:
         """Until an agent works that ends when it is told to."""
@@ -227,9 +231,12 @@ async def test_locked_meanwhile_the_result_is_in_the_check(scene: Scene) -> None
     (name,) = scene.stage.sandbox.boxes
     scene.stage.sandbox.end(name)
     await scene.tidy()
-    assert (await scene.stage.the_task()).ending == "changed"
+    task = await scene.stage.the_task()
+    assert task.ending == "changed"
     assert scene.shown() == ("completed", "success", "Changed", [AGAIN])
     assert "+new" in scene.checks[0].fields["output"]["summary"]
+    (said,) = scene.said
+    assert said in just_begun(task)
 
 
 async def test_without_the_permission_a_locked_pull_request_ends_the_task_before_it_costs_anything(
@@ -269,6 +276,8 @@ async def test_permission_lost_in_the_queue_of_a_locked_pull_request_is_told_in_
     _, task = await scene.stage.tasks()
     assert task.ending == "refused"
     assert scene.shown() == ("completed", "neutral", "Not done", [AGAIN])
+    (check,) = scene.stage.reader.checks(scene.repository)
+    assert check.words == dropped(task.task_id, refused(Refusal.NO_WRITE))
 
 
 async def test_a_checks_api_that_is_down_holds_no_agent_up_and_the_end_not_for_ever(scene: Scene) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import update
 
+from bot.comments import fetching
 from bot.demo.github import Failure
 from bot.jobs import not_prepared
 from bot.steps.deliver import GIVE_UP_AFTER, bare_of, body_of, safely
@@ -13,6 +14,7 @@ from bot.store import Task
 from bot.store.schema import results
 from sandbox import Outcome, Reason, Unreachable
 from tests.bot.a_task import a_task
+from tests.bot.expected import status
 from tests.bot.fake_sandbox import CHANGED
 from tests.bot.stage import Stage
 
@@ -58,6 +60,7 @@ async def test_result_that_could_not_be_posted_for_a_day_is_kept_and_given_up(st
     await stage.settle()
     task = await stage.the_task()
     assert (task.state, task.ending) == ("done", "undeliverable")
+    assert stage.said == [status(task, fetching())]
     assert await stage.store.patch(task.task_id)
     stage.local.failures.remove(outage)
 
@@ -68,6 +71,7 @@ async def test_thread_locked_meanwhile_ends_the_task_with_the_patch_kept(stage: 
     await stage.settle()
     task = await stage.the_task()
     assert task.ending == "undeliverable"
+    assert stage.said == [status(task, fetching())]
     assert await stage.store.patch(task.task_id)
     assert stage.sandbox.boxes == {}
 
@@ -127,6 +131,7 @@ async def test_a_result_that_github_takes_in_no_form_is_given_up_and_kept(stage:
     await stage.settle()
     task = await stage.the_task()
     assert (task.ending, refusing.hits) == ("undeliverable", 2)
+    assert stage.said == [status(task, fetching())]
     assert await stage.store.patch(task.task_id)
 
 

@@ -39,6 +39,7 @@ async def test_what_was_refused_counts_for_nothing(talk: Stage) -> None:
     await talk.say("/agent --agent nobody fix it")
     await talk.say("/agent help")
     await talk.settle()
+    assert any("There is no agent `nobody` here." in body for body in talk.said)
     world, task = talk.runner.world, await talk.last()
     limited = dataclasses.replace(world, rules=dataclasses.replace(world.rules, allowance=Allowance(1, 1, 1)))
     assert await over(limited, task) is None

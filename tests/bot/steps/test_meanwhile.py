@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from bot.conversation_words import MADE_PUBLIC
 from bot.demo.github import Issue, Repository
 from bot.store import Task
 from bot.tasks import TaskState
+from tests.bot.expected import just_begun
 from tests.bot.hooked import a_hooked_stage
 from tests.bot.results import changed
 from tests.bot.stage import Stage
@@ -66,7 +68,12 @@ class Scene:
 
     @property
     def said(self) -> list[str]:
-        return [comment.body for comment in self.stage.local.bot_comments(self.issue)]
+        return self.stage.said_on(self.issue)
+
+    def says_no_more(self, task: Task) -> None:
+        """Than what it said when the agent began."""
+        (said,) = self.said
+        assert said in just_begun(task)
 
 
 @pytest.fixture
@@ -91,6 +98,7 @@ async def test_installation_suspended_meanwhile_stops_the_agent_and_keeps_what_i
     await scene.stage.local.change_installation(installation, "suspend")
     task = await scene.stopped()
     assert (task.ending, scene.pushed) == ("undeliverable", False)
+    scene.says_no_more(task)
     assert await scene.stage.store.patch(task.task_id)
     assert scene.stage.sandbox.boxes == {}
 
@@ -102,6 +110,7 @@ async def test_installation_deleted_meanwhile_stops_the_agent(scene: Scene) -> N
     await scene.stage.local.change_installation(installation, "deleted")
     task = await scene.stopped()
     assert (task.ending, scene.pushed, scene.stage.sandbox.boxes) == ("undeliverable", False, {})
+    scene.says_no_more(task)
 
 
 async def test_repository_taken_out_meanwhile_stops_the_agent(scene: Scene) -> None:
@@ -109,6 +118,7 @@ async def test_repository_taken_out_meanwhile_stops_the_agent(scene: Scene) -> N
     await scene.stage.local.take_out(scene.repository)
     task = await scene.stopped()
     assert (task.ending, scene.pushed) == ("undeliverable", False)
+    scene.says_no_more(task)
 
 
 async def test_permission_lost_meanwhile_is_a_diff_of_which_nothing_is_pushed(scene: Scene) -> None:
@@ -127,6 +137,7 @@ async def test_a13_o14_repository_made_public_meanwhile_shows_nothing_of_what_wa
     task = await scene.stopped()
     assert (task.ending, scene.pushed) == ("cancelled", False)
     (said,) = scene.said
+    assert MADE_PUBLIC in said
     assert "+new" not in said
     assert "I did it." not in said
     assert await scene.stage.store.patch(task.task_id)
@@ -146,12 +157,12 @@ async def test_a13_made_public_without_a_word_is_seen_before_anything_is_posted(
 
 async def test_a13_o14_issue_transferred_meanwhile_is_followed_nowhere(scene: Scene) -> None:
     await scene.at_work()
-    before = list(scene.said)
     other = scene.stage.local.add_repository("octo", "other", {}, roles={"alice": "write"})
     there = await scene.stage.local.transfer(scene.repository, scene.issue, other)
     task = await scene.stopped()
     assert (task.ending, scene.pushed) == ("undeliverable", False)
-    assert (scene.said, scene.stage.local.bot_comments(there)) == (before, [])
+    scene.says_no_more(task)
+    assert scene.stage.local.bot_comments(there) == []
 
 
 async def test_a13_repository_archived_meanwhile_stops_the_agent(scene: Scene) -> None:

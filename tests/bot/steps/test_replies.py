@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from bot.demo.github import Failure
+from bot.publishing.words import refusal_note
 from bot.result_comment import marker
 from bot.steps.publish import Brought
 from bot.steps.replies import letters, words
 from tests.bot.a_task import a_task
+from tests.bot.expected import expected
 from tests.bot.stage import Stage
 from tests.bot.steps.test_publish import opened
 from tests.bot.test_pull_comment import PUBLISHED
@@ -47,6 +49,8 @@ async def test_b89_answers_come_after_the_push_and_say_when_there_was_none(talk:
     await talk.settle()
     (answer,) = [one for one in pull.comments if one.by_app]
     assert "Nothing was pushed" in answer.body
+    found = await expected(talk, await talk.last(), note=refusal_note(403, "Resource not accessible", "/agent"))
+    assert talk.said_on(issue) == [found.result]
     order = [e.operation for e in talk.local.log]
     assert order.index("git/update-ref") < order.index("pulls/create-reply-for-review-comment")
 

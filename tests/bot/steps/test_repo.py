@@ -57,6 +57,7 @@ async def test_a_mended_file_counts_at_once(talk: Stage) -> None:
     talk.local.commit(talk.repository, {"f": b"old\n", ".github/gofer.yml": b"nonsense: 1\n"})
     await talk.say("/agent fix it")
     await talk.settle()
+    assert "nonsense: there is no such key" in talk.said[0]
     talk.local.commit(talk.repository, {"f": b"old\n", ".github/gofer.yml": b"rounds: 1\n"})
     await talk.say("/agent now fix it")
     await talk.settle()

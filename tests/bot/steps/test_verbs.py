@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from bot.comments import fetching
 from bot.demo.github import Failure
 from bot.steps.verbs import with_options
 from bot.store import Caps
 from bot.tasks import Command, Options, Verb
 from sandbox import Budget, Outcome, Reason, State
+from tests.bot.expected import status
 from tests.bot.stage import Stage
 
 
@@ -98,6 +100,7 @@ async def test_cancel_leaves_alone_what_is_asked_for_after_it(talk: Stage) -> No
     await talk.say("/agent fix it")
     await talk.settle()
     assert [task.ending for task in await talk.tasks()] == ["helped", "changed"]
+    assert any("nothing to cancel" in body for body in talk.said)
 
 
 async def test_deleted_comment_takes_back_what_waits(talk: Stage) -> None:
@@ -130,7 +133,9 @@ async def test_retry_of_what_only_could_not_be_posted_posts_it(talk: Stage) -> N
     refusing = talk.local.fail(Failure("issues/update-comment", 422, times=None))
     await talk.say("/agent fix it")
     await talk.settle()
-    assert (await talk.last()).ending == "undeliverable"
+    first = await talk.last()
+    assert first.ending == "undeliverable"
+    assert talk.said == [status(first, fetching())]
     talk.local.failures.remove(refusing)
     await talk.say("/agent retry")
     await talk.settle()
@@ -155,6 +160,7 @@ async def test_retry_passes_over_questions_and_what_was_refused(talk: Stage) -> 
     await talk.say("/agent --agent nobody do more")
     await talk.say("/agent help")
     await talk.settle()
+    assert any("There is no agent `nobody` here." in body for body in talk.said)
     await talk.say("/agent retry")
     await talk.settle()
     assert len(talk.jobs) == 2
