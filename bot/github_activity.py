@@ -38,7 +38,8 @@ class Activity:
         """
         there = where.model_copy(update={"owner": owner, "name": name})
         query: dict[str, str | int] = {"ref": f"refs/heads/{branch}", "direction": "desc", "per_page": MOST}
-        found = await self._installations.call(where, Call("GET", urls.activity(there), query), TO_READ)
+        call = Call("GET", urls.activity(there), query, absent_is_usual=True)
+        found = await self._installations.call(where, call, TO_READ)
         with expecting("a list of pushes"):
             listed = tuple(Move(before=one["before"], after=one["after"], at=moment(one["timestamp"])) for one in found)
         return Moves(listed, all_told=len(listed) < MOST)

@@ -34,6 +34,7 @@ async def ours(stage: Stage, issue: Issue) -> None:
     assert issue.pull is not None
     issue.user = stage.local.app.user
     issue.pull.by_app = True
+    stage.reader.right_description(issue, "")
     await stage.store.save_pull(
         Pull(
             repository_id=stage.repository.id,

@@ -20,6 +20,12 @@ async def asked(talk: Stage, words: str, number: int) -> str:
     return talk.said_on(issue)[-1]
 
 
+async def status_says_nothing_of_ci(talk: Stage, number: int) -> None:
+    said = await asked(talk, "/agent status", number)
+    assert "Nothing is under way" in said
+    assert "CI" not in said
+
+
 @pytest.mark.parametrize("on", ["issue", "pull request"])
 async def test_b76_status_says_that_ci_waits_for_an_approval(talk: Stage, on: str) -> None:
     issue, pull = await opened(talk)
@@ -41,7 +47,7 @@ async def test_b76_so_does_the_next_task_when_it_ends(talk: Stage) -> None:
 async def test_b76_nothing_is_said_of_ci_that_runs(talk: Stage) -> None:
     issue, pull = await opened(talk)
     talk.local.conclude(talk.repository, pull.sha, "success")
-    assert "CI" not in await asked(talk, "/agent status", issue.number)
+    await status_says_nothing_of_ci(talk, issue.number)
     assert sent(talk.local, "checks/list-suites-for-ref") == 1
 
 
@@ -50,14 +56,14 @@ async def test_nor_of_a_head_or_a_pull_request_that_is_none_of_ours_any_more(tal
     first = pull.sha
     talk.local.conclude(talk.repository, first)
     await talk.local.push(talk.repository, issue, {"f": b"theirs\n"})
-    assert "CI" not in await asked(talk, "/agent status", issue.number)
+    await status_says_nothing_of_ci(talk, issue.number)
     pull.sha = first
     await talk.local.close(talk.repository, issue)
-    assert "CI" not in await asked(talk, "/agent status", issue.number)
+    await status_says_nothing_of_ci(talk, issue.number)
     other = await talk.local.open_pull(talk.repository, {"f": b"new\n"}, user="alice")
     assert other.pull is not None
     talk.local.conclude(talk.repository, other.pull.sha)
-    assert "CI" not in await asked(talk, "/agent status", other.number)
+    await status_says_nothing_of_ci(talk, other.number)
 
 
 @pytest.mark.parametrize("operation", ["checks/list-suites-for-ref", "pulls/get"])

@@ -69,6 +69,7 @@ async def test_a_label_is_found_as_its_webhook_would_have_brought_it(
 
 async def test_the_found_label_is_carried_out_and_taken_off(hooked: tuple[Stage, Door]) -> None:
     stage = await asked(hooked)
+    stage.agent()
     await label(stage)
     assert len(await looked(stage)) == 2
     await stage.settle()
