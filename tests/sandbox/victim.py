@@ -46,8 +46,11 @@ class Countdown:
 
 async def main(nth: int, what: str, job: Job, settings: Settings, script: str) -> None:
     service = await open_local(settings, agents=agents(script))
-    Countdown(nth).arm()
     handle = Handle(name=job.name)
+    if what == "task":
+        # What a service looks for when it opens is counted too: before the task is written down there is none to go on.
+        await service.begin(job.model_copy(update={"source": None}))
+    Countdown(nth).arm()
     if what == "prepare":
         await service.prepare(job, Secrets())
     elif what == "outcome":
@@ -58,7 +61,6 @@ async def main(nth: int, what: str, job: Job, settings: Settings, script: str) -
         assert job.source is not None
         await service.fetch(handle, job.source, Secrets(), job.limits)
     elif what == "task":
-        await service.begin(job.model_copy(update={"source": None}))
         while (await service.wait(handle, 10)).phase is not Phase.EXITED:
             pass
         await service.outcome(handle)
