@@ -211,6 +211,11 @@ class Workspaces(Sandbox, Protocol):
         """
         ...
 
+    async def ended(self, handle: Handle) -> Outcome | None:
+        """The outcome of the present task, None where it has not ended or there is none. As ``outcome``, and ends
+        nothing: for callers among whom another may have begun the next task."""
+        ...
+
     async def diff(self, handle: Handle) -> Changes:
         """All that changed since the fetch, whether or not a task has run. Raises ``NotThere``, ``Busy``, and
         ``PrepareFailed`` in words where the work tree could not be read."""

@@ -18,7 +18,7 @@ from sandbox.collect import collect, gone
 from sandbox.context import Context, boot_id
 from sandbox.engine import Gone, Look
 from sandbox.job import Job, Outcome, Phase, Reason, Secrets, State, Status
-from sandbox.state import Killed, Ready, SandboxState, Started
+from sandbox.state import Killed, Ready, SandboxState, Started, TaskState
 from sandbox.task import task_of
 from sandbox.turns import Turns
 from sandbox.verdict import Kill
@@ -161,7 +161,9 @@ class Life:
         if job is None:
             return Status(phase=await self._without_task(name))
         if await self._disk(task.ended) or await self._disk(task.killed) is not None:
-            return await self._ended(name)
+            return await self._ended(name, task)
+        if not await self._disk(lambda: _has_agent(task)):
+            return Status(phase=Phase.PREPARING)
         look = await self._agent(name)
         if look is not None and look.running and look.started_at is not None:
             return await self._running(name, job, look.started_at)
@@ -169,8 +171,7 @@ class Life:
             return Status(phase=Phase.EXITED, elapsed_seconds=_elapsed(look, self._context.clock()))
         if await self._disk(task.started) is not None and look is None:
             return Status(phase=Phase.EXITED)  # gone: `outcome` says lost
-        ready = await self._disk(task.ready) is not None and look is not None
-        return Status(phase=Phase.READY if ready else Phase.PREPARING)
+        return Status(phase=Phase.PREPARING if look is None else Phase.READY)
 
     async def _without_task(self, name: str) -> Phase:
         """A workspace, filled or being filled, is no task."""
@@ -205,10 +206,13 @@ class Life:
             await self.kill(name, seen.due, seen.words)
         return status.model_copy(update={"phase": Phase.EXITED})
 
-    async def _ended(self, name: str) -> Status:
-        """A kill is recorded or an outcome stored: whatever still runs is (again) killed."""
+    async def _ended(self, name: str, task: TaskState) -> Status:
+        """A kill is recorded or an outcome stored: whatever still runs is (again) killed, unless it is the next task's,
+        which may have begun while this one was looked at."""
         look = await self._agent(name)
-        if look is not None and look.running:
+        if look is None or not await self._disk(lambda: self._is_present(name, task) and _has_agent(task)):
+            return Status(phase=Phase.EXITED)
+        if look.running:
             await self._context.engine.kill(self._context.names(name).of("agent"))
             look = await self._agent(name)
         return Status(phase=Phase.EXITED, elapsed_seconds=_elapsed(look, self._context.clock()))
@@ -236,6 +240,8 @@ class Life:
         job = await self._disk(task.job)
         if job is None:
             return gone()
+        if not await self._disk(lambda: _has_agent(task)):
+            await clear_task(self._context, name)  # or an earlier task's words and end would be told as this one's
         look = await self._stopped(name)
         outcome = await collect(self._context, job, look, await self._disk(task.killed))
         await self._disk(lambda: task.set_outcome(outcome))
@@ -267,6 +273,9 @@ class Life:
         held = await self._disk(lambda: task.set_killed(killed))
         _log.info("%s: ended (%s)", name, held.reason)
 
+    def _is_present(self, name: str, task: TaskState) -> bool:
+        return self._context.state(name).task().name == task.name
+
     async def _agent(self, name: str) -> Look | None:
         return await self._context.engine.look(self._context.names(name).of("agent"))
 
@@ -277,6 +286,12 @@ class Life:
 def _busy(state: SandboxState) -> bool:
     task = state.task()
     return task.job() is not None and not task.ended()
+
+
+def _has_agent(task: TaskState) -> bool:
+    """Whether the agent's container, whose name all tasks of a sandbox share, is this task's. Before a task is ready,
+    what is there may be left of the one before it."""
+    return task.ready() is not None or task.started() is not None
 
 
 def _elapsed(look: Look | None, now: float) -> float:

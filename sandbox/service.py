@@ -97,12 +97,20 @@ class Service:
         return await self._life.wait(handle.name, seconds)
 
     async def outcome(self, handle: Handle) -> Outcome:
-        name = handle.name
-        async with self._turns.of(name):
-            stored = await self._disk(self._context.state(name).task().ended)
-            outcome = await self._life.outcome(name)
-            if not stored and await self._disk(self._context.state(name).task().ended):
-                self._tidy_later(name)
+        async with self._turns.of(handle.name):
+            return await self._outcome(handle.name)
+
+    async def ended(self, handle: Handle) -> Outcome | None:
+        async with self._turns.of(handle.name):
+            if (await self._life.status(handle.name)).phase is not Phase.EXITED:
+                return None
+            return await self._outcome(handle.name)
+
+    async def _outcome(self, name: str) -> Outcome:
+        stored = await self._disk(self._context.state(name).task().ended)
+        outcome = await self._life.outcome(name)
+        if not stored and await self._disk(self._context.state(name).task().ended):
+            self._tidy_later(name)
         return outcome
 
     async def cancel(self, handle: Handle, reason: Reason) -> None:

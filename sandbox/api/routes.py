@@ -111,8 +111,8 @@ class Routes:
         match (await workspaces.status(handle)).phase:
             case Phase.ABSENT:
                 return wire.Task(state="none").shown()
-            case Phase.EXITED:
-                return wire.task_of(await workspaces.outcome(handle)).shown()
+            case Phase.EXITED if (outcome := await workspaces.ended(handle)) is not None:
+                return wire.task_of(outcome).shown()
             case _:
                 return wire.Task(state="running").shown()
 
@@ -139,9 +139,9 @@ class Routes:
         phase = (await workspaces.status(handle)).phase
         if phase is Phase.ABSENT:
             raise _no_task()
-        if phase is not Phase.EXITED:
+        outcome: Outcome | None = await workspaces.ended(handle) if phase is Phase.EXITED else None
+        if outcome is None:
             raise Refused(409, "the task has not ended yet; GET task tells when, DELETE task ends it", "busy")
-        outcome: Outcome = await workspaces.outcome(handle)
         # Bytes at once: through a str the contents of all changed files would be held once more.
         return await send(request, to_json(outcome, bytes_mode="base64"), "application/json")
 

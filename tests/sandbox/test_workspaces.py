@@ -233,8 +233,33 @@ async def test_a_cancelled_task_is_collected_and_the_next_goes_on(
         assert events[-1] is Phase.EXITED
         outcome = await over(bench, service)
         assert (outcome.reason, "+half" in text(outcome.changes)) == (Reason.CANCELLED, True)
-        await did(bench, service, "echo done >> half")
+        second = await did(bench, service, "echo done >> half")
+        assert second.state is State.SUCCEEDED, second
         assert "+half\n+done" in text(await service.diff(bench.handle))
+
+
+async def test_what_is_left_of_a_task_is_not_taken_for_the_next_one_s(bench: Bench) -> None:
+    """Their containers share a name, and the next may begin before the first one's are removed."""
+    async with bench.service(PROMPTED) as service:
+        await fetched(bench, service)
+        await service.prepare(job(bench, "echo one > one"), Secrets())
+        await service.start(bench.handle)
+        while (await service.wait(bench.handle, 5)).phase is Phase.RUNNING:
+            pass
+        first = await service._life.outcome(bench.handle.name)
+        await service._life.record(job(bench, "echo two > two"), driven=True)
+        assert (await service.status(bench.handle)).phase is Phase.PREPARING
+        assert await service.ended(bench.handle) is None
+        await service.cancel(bench.handle, Reason.CANCELLED)
+        assert (await service.status(bench.handle)).phase is Phase.EXITED
+        second = await service.ended(bench.handle)
+        assert second is not None
+        assert (second.reason, second.reply, second.exit_code) == (Reason.CANCELLED, "", None)
+        assert second.changes == first.changes
+        third = await did(bench, service, "cat one > three")
+        assert third.state is State.SUCCEEDED, third
+        assert third.changes is not None
+        assert [file.path for file in third.changes.files] == ["one", "three"]
 
 
 async def _cancelling(bench: Bench, service: Service, client: docker.DockerClient) -> AsyncIterator[Status]:

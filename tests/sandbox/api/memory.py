@@ -125,6 +125,10 @@ class Memory:
     async def outcome(self, handle: Handle) -> Outcome:
         return self._called("outcome", handle).outcome or Outcome(state=State.LOST, reason=Reason.LOST, error="gone")
 
+    async def ended(self, handle: Handle) -> Outcome | None:
+        box = self._called("ended", handle)
+        return box.outcome if box.phase is Phase.EXITED else None
+
     async def cancel(self, handle: Handle, reason: Reason) -> None:
         self._called("cancel", handle)
         await self.end(handle.name, DONE.model_copy(update={"state": State.FAILED, "reason": reason, "error": "over"}))
