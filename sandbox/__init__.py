@@ -212,8 +212,7 @@ class Workspaces(Sandbox, Protocol):
         ...
 
     async def ended(self, handle: Handle) -> Outcome | None:
-        """The outcome of the present task, None where it has not ended or there is none. As ``outcome``, and ends
-        nothing: for callers among whom another may have begun the next task."""
+        """As ``outcome``, and ends nothing: None while the present task runs, which another caller may have begun."""
         ...
 
     async def diff(self, handle: Handle) -> Changes:

@@ -196,10 +196,15 @@ def test_e08_a_refused_name_is_never_looked_up(egress: Egress, model: StandIn) -
     fail(egress, "nothing")
     egress.run("sh", "-c", ": > /tmp/lookups")
     egress.talk(
-        Exchange(b"CONNECT secret.evil.test:443 HTTP/1.1\r\n\r\n", to="agent/general.sock"),
-        Exchange(b"GET http://secret.evil.test/ HTTP/1.1\r\nHost: x\r\n\r\n", to="agent/general.sock"),
-        Exchange(b"GET / HTTP/1.1\r\nHost: secret.evil.test\r\n\r\n", to="agent/general.sock"),
-        Exchange(b"POST http://secret.evil.test/v1/messages HTTP/1.1\r\nHost: x\r\ncontent-length: 0\r\n\r\n"),
+        Exchange(b"CONNECT secret.evil.test:443 HTTP/1.1\r\n\r\n", to="agent/general.sock", until=b"\r\n\r\n"),
+        Exchange(
+            b"GET http://secret.evil.test/ HTTP/1.1\r\nHost: x\r\n\r\n", to="agent/general.sock", until=b"\r\n\r\n"
+        ),
+        Exchange(b"GET / HTTP/1.1\r\nHost: secret.evil.test\r\n\r\n", to="agent/general.sock", until=b"\r\n\r\n"),
+        Exchange(
+            b"POST http://secret.evil.test/v1/messages HTTP/1.1\r\nHost: x\r\ncontent-length: 0\r\n\r\n",
+            until=b"\r\n\r\n",
+        ),
         Exchange(post("/v1/messages").replace(b"127.0.0.1:9001", b"secret.evil.test"), until=b"{}"),
     )
     looked_up = egress.run("cat", "/tmp/lookups").split()
@@ -231,7 +236,9 @@ BAD_FIRST_LINES = {
 }
 
 
-@pytest.mark.parametrize("name", BAD_FIRST_LINES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name == "missing" else []) for name in BAD_FIRST_LINES]
+)
 def test_e25_a_bad_policy_is_no_start(here: World, name: str) -> None:
     """Missing altogether takes ten seconds to be noticed."""
     egress = Egress(here, LAUNCH)

@@ -106,7 +106,7 @@ async def working(w: World, client: docker.DockerClient, instance: str) -> None:
     assert len(agents(client, instance)) == 1
 
 
-@pytest.mark.parametrize("end", ["kill", "terminate"])
+@pytest.mark.parametrize("end", ["kill", pytest.param("terminate", marks=pytest.mark.slow)])
 async def test_b20_the_next_server_watches_on(
     end: str, docker_client: docker.DockerClient, images: Images, nothing_left_behind: str, tmp_path: Path
 ) -> None:

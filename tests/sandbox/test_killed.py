@@ -21,18 +21,18 @@ pytestmark = pytest.mark.engine
 ROOT = Path(__file__).parents[2]
 # Which call of the engine never happens. A preparation makes 32: volumes to 8, first containers to 14, devices to 20,
 # the fetch to 30; the others about 12 and 17.
-PREPARE = [8, 20, 31]
-OUTCOME = [1, 8]
-REMOVE = [2, 10]
+PREPARE = [20]
+OUTCOME = [8]
+REMOVE = [10]
 # Of a workspace: a fetch makes about 32 calls, a driven task 30, a snapshot 8, a copy 12.
 FETCH = [20]
 TASK = [14]
 SNAPSHOT = [5]
 COPY = [9]
 SLOW = {
-    "prepare": [2, 14, 27],
-    "outcome": [4, 11],
-    "remove": [6, 14],
+    "prepare": [2, 8, 14, 27, 31],
+    "outcome": [1, 4, 11],
+    "remove": [2, 6, 14],
     "fetch": [2, 8, 27],
     "task": [2, 6, 10, 18, 22],
     "snapshot": [2, 7],
@@ -70,7 +70,7 @@ async def test_s22_killed_while_it_prepares(bench: Bench, tmp_path: Path, nth: i
         assert (await bench.ended(service)).state is State.SUCCEEDED
 
 
-@pytest.mark.parametrize("nth", [8, 20])
+@pytest.mark.parametrize("nth", [pytest.param(8, marks=pytest.mark.slow), 20])
 async def test_s22_killed_while_it_prepares_and_given_up(bench: Bench, tmp_path: Path, nth: int) -> None:
     """Whatever was half-made is found by name, and removed."""
     assert await killed(bench, tmp_path, "prepare", nth)

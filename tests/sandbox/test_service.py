@@ -100,7 +100,6 @@ async def bench(
         yield made
         async with made.service() as service:
             await service.remove(made.handle)
-            await service.remove(made.handle)
             assert await service.handles() == ()
     assert loop_files(nothing_left_behind) == []
     assert list((tmp_path / "state").glob("sandboxes/*")) == []
@@ -150,6 +149,9 @@ async def test_every_call_may_be_repeated(bench: Bench) -> None:
         assert (await service.outcome(bench.handle)).reason is Reason.CANCELLED
         await service.start(bench.handle)
         assert (await service.status(bench.handle)).phase is Phase.EXITED
+        for _ in range(2):
+            await service.remove(bench.handle)
+            assert await service.handles() == ()
 
 
 async def test_two_callers_at_once_do_not_remove_each_others_work(bench: Bench) -> None:
@@ -565,7 +567,7 @@ async def test_an_engine_that_hangs_is_unreachable_and_nothing_is_concluded_from
         pytest.skip("the engine is not on a Unix socket")
     with Valve(tmp_path / "engine.sock", engine_host.removeprefix("unix://")) as valve:
         settings = bench.settings.model_copy(update={"docker_host": f"unix://{valve.path}"})
-        service = await open_local(settings, agents=agents("sleep 1000"), answer_seconds=10.0)
+        service = await open_local(settings, agents=agents("sleep 1000"), answer_seconds=5.0)
         await bench.started(service)
         valve.shut()
         calls = [
