@@ -6,7 +6,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import docker
@@ -15,10 +15,14 @@ from bot.app import Server, serving
 from bot.config import Config, from_environment
 from bot.demo.github import Comment, Issue, LocalGitHub, Repository
 from bot.demo.model import ScriptedModel
+from bot.github import GitHub, open_session
+from bot.store import Store
 from bot.tasks import TaskState
+from tests.bot.verified import read_what_is_right
 from tests.engine import Images
 from tests.local_sandbox import KEY, bridge_address
 from tests.openapi.conform import assert_conforms
+from tests.reader import Reader
 from tests.runner_process import Runner, runner_process
 from tests.sandbox.api.certificates import certificate
 from tests.ways import through_a_runner
@@ -40,6 +44,10 @@ class World:
     environment: dict[str, str]
     runner: Runner | None = None
     """The process that has the sandboxes, on the second way (`tests.ways`)."""
+    reader: Reader = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reader", Reader(self.github))
 
     @property
     def config(self) -> Config:
@@ -61,12 +69,15 @@ async def world(
     scenario: str = "ok",
     *,
     enterprise: bool = False,
+    reads: bool = True,
     **settings: str,
 ) -> AsyncIterator[World]:
     """Local GitHub and scripted model, reachable for containers. Every call of the bot is held against GitHub's
     description at the end. ``settings`` are names without ``GOFER_``, in small letters. On the second way
     (`tests.ways`) a runner's process is started too, and the bot is told of that alone. ``enterprise``: GitHub is a
     server of one's own, all of it at one address, https by an authority that only the operator's file names.
+    ``reads``: in the end everything that the bot has written must have been read; what its rows tell is held against
+    them word for word.
     """
     address = bridge_address(client)
     github = LocalGitHub(folder / "github", api_prefix="/api/v3" if enterprise else "")
@@ -84,11 +95,29 @@ async def world(
             if through_a_runner():
                 runner = await stack.enter_async_context(runner_process(environment, folder / "runner"))
                 environment = runner.for_bot(environment)
-            yield World(github, model, environment, runner)
+            w = World(github, model, environment, runner)
+            yield w
+            if reads:
+                await _all_is_read(w)
     finally:
         await model.stop()
         await github.stop()
     assert_conforms(github.log)
+
+
+async def _all_is_read(w: World) -> None:
+    config = w.config
+    store = await Store.open(config.database)
+    try:
+        async with open_session() as session:
+            github = GitHub(
+                session, app_id=str(w.github.app.id), private_key=w.github.private_key, api_url=w.github.url
+            )
+            await read_what_is_right(w.reader, w.github, store, github, {})
+            await github.close()
+    finally:
+        await store.close()
+    w.reader.all_is_read()
 
 
 async def _own_server(github: LocalGitHub, address: str, folder: Path) -> str:

@@ -95,7 +95,7 @@ async def measure() -> None:
     watch = Watch(client, instance)
     try:
         with tempfile.TemporaryDirectory(prefix="gofer-bench-") as folder:
-            async with world(client, images, instance, Path(folder)) as w, bot(w) as process:
+            async with world(client, images, instance, Path(folder), reads=False) as w, bot(w) as process:
                 await one(w, client, watch, 0)  # warm-up: migrations, page cache
                 measured = []
                 for number in range(1, RUNS + 1):

@@ -60,11 +60,11 @@ def beginning(client: docker.DockerClient, images: Images, instance: str, folder
     async def begin(*, enterprise: bool = False, **settings: str) -> AsyncIterator[Talk]:
         given = {"agents": "codex", **settings}
         async with (
-            world(client, images, instance, folder, enterprise=enterprise, **given) as w,
+            world(client, images, instance, folder, enterprise=enterprise, reads=True, **given) as w,
             server_in(w) as server,
         ):
             repository, issue = issue_in(w)
-            talk = Talk(w, server, repository, issue, Reader(w.github))
+            talk = Talk(w, server, repository, issue, w.reader)
             yield talk
             talk.reader.all_is_read()
 
