@@ -47,14 +47,18 @@ class Seen:
     """In words."""
     seconds: float
     """From the agent's start to its end."""
-    requests: int
-    """Questions that reached the model."""
+    asked: tuple[str, ...]
+    """Questions that reached the model, each with what tells it from the others: when, how large, where to."""
     left: tuple[str, ...]
     """What is left of the sandbox on the engine once it has been removed: nothing, as it should be."""
     outcome: Outcome
 
+    @property
+    def requests(self) -> int:
+        return len(self.asked)
+
     def __str__(self) -> str:
-        words = f"{self.state} {self.reason} {self.seconds:.1f} s, {self.requests} requests, {self.error!r}"
+        words = f"{self.state} {self.reason} {self.seconds:.1f} s, requests: {self.asked}, {self.error!r}"
         return f"{words}, left {self.left}" if self.left else words
 
 
@@ -131,13 +135,14 @@ async def failing(
         if scenario == REFUSED:
             await world.model.stop()
         outcome = await world.run(prompt, source, limits or Limits(wall_seconds=WALL_SECONDS))
-        requests = len(world.model.questions)
+        questions = world.model.questions
+        asked = tuple(f"{one.at - questions[0].at:.2f} s {len(one.body)} bytes {one.path}" for one in questions)
     return Seen(
         outcome.state,
         outcome.reason,
         outcome.error,
         outcome.duration_seconds,
-        requests,
+        asked,
         left_behind(client, settings.instance),
         outcome,
     )
