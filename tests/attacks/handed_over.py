@@ -214,7 +214,10 @@ def deliver(seen: Seen, client: docker.DockerClient, images: Images, instance: s
     """Copy the volumes through a container that never runs, as they are before any agent has been near them."""
     roles = {"ws": "/ws", "clean": "/clean", "inputs": "/inputs"}
     volumes = {f"gofer-{instance}-{handle.name}-{role}": {"bind": at, "mode": "ro"} for role, at in roles.items()}
-    (mirror,) = client.volumes.list(filters={"label": [f"gofer.instance={instance}", "gofer.role=mirror"]})
+    agent = client.containers.get(f"gofer-{instance}-{handle.name}-agent")
+    mounted = {mount.get("Name") for mount in agent.attrs["Mounts"]}
+    mirrors = client.volumes.list(filters={"label": [f"gofer.instance={instance}", "gofer.role=mirror"]})
+    (mirror,) = [one for one in mirrors if one.name in mounted]  # others are of earlier tests' repositories
     roles, volumes = {**roles, "mirror": "/mirror"}, {**volumes, mirror.name: {"bind": "/mirror", "mode": "ro"}}
     holder = client.containers.create(images.base, ["true"], volumes=volumes, labels={"gofer.instance": instance})
     out = BytesIO()
