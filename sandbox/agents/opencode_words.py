@@ -15,6 +15,7 @@ _BY_NAME = {
 # No field tells these; a piece of the text is all there is. The last ones are error events within an answer's stream.
 _BY_TEXT = {
     "Cannot connect to API": gateway_words.BROKEN,
+    "Connection reset by server": gateway_words.BROKEN,
     "Provider response headers timed out": gateway_words.LATE,
     "SSE read timed out": gateway_words.LATE,
     "JSON parsing failed": "The model gateway sent something that is no answer of a model: the operator should look at"

@@ -64,6 +64,8 @@ def retried(scenario: str, says: str, requests: int = ALL) -> Row:
     return Row(scenario, Reason.AGENT_ERROR, says, requests, limits=Limits(wall_seconds=RETRIED_SECONDS))
 
 
+# Seen in some runs of a hundred: one more question about two seconds later, as after a connection that was reset.
+AGAIN = 1
 BROKEN = "The connection to the model gateway broke and all retries failed"
 IN_MAKE_TEST = (
     failed("401", "The model gateway refused the key (401)"),
@@ -133,7 +135,7 @@ async def test_a_task_ends_with_its_changes(api: Api, run: Run) -> None:
 @pytest.mark.parametrize("row", rows(IN_MAKE_TEST, SLOW))
 async def test_a_failure_ends_with_its_reason_in_words_and_leaves_nothing(row: Row, run: Run) -> None:
     seen = await run(row.scenario, row.limits)
-    assert_ended_as(seen, row, state=row.state, beyond_seconds=5)
+    assert_ended_as(seen, row, state=row.state, beyond_seconds=5, again=AGAIN)
 
 
 @pytest.mark.slow

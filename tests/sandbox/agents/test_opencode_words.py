@@ -14,6 +14,7 @@ from sandbox.agents.opencode_words import ended, failure, is_refusal
         ("APIError", Said(message="Your credit balance is too low", statusCode=400), "no credits left"),
         ("APIError", Said(message="You exceeded your current quota, see", statusCode=429), "no credits left"),
         ("APIError", Said(message="Cannot connect to API: closed"), "connection to the model gateway broke"),
+        ("APIError", Said(message="Connection reset by server"), "connection to the model gateway broke"),
         ("APIError", Said(message="Provider response headers timed out after 5000ms"), "did not answer in time"),
         ("APIError", Said(message="SSE read timed out"), "did not answer in time"),
         ("UnknownError", Said(message="JSON parsing failed: x"), "no answer of a model"),
