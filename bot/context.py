@@ -80,8 +80,8 @@ def _kept(said: Said, request: Request, thread: Thread, trust: Trust, out: Count
     """Whether it is told; where not, ``out`` counts why."""
     if said.id == request.comment_id and said.kind in {"comment", "review_comment"}:
         return False  # it is the request itself
-    if not said.body.strip():
-        return False
+    if not said.body.strip() or (_later(said, request) and _by_program(said)):
+        return False  # our own status comment, or another program's answer: nobody will miss it
     why = _why_not(said, request, thread, trust)
     if why:
         out[f"{_KINDS[said.kind]} {why}"] += 1
@@ -105,7 +105,7 @@ def _why_not(said: Said, request: Request, thread: Thread, trust: Trust) -> str:
         return "changed after the request"
     if said.author is None:
         return "by a deleted account"
-    if said.author.type != "User":
+    if _by_program(said):
         return "by a program"
     if said.minimised:
         return "that was hidden on GitHub"
@@ -114,6 +114,10 @@ def _why_not(said: Said, request: Request, thread: Thread, trust: Trust) -> str:
     if said.author.id not in trust.writers and said.author.id != request.sender.id and not trust.everyone:
         return "by somebody who may not write to the repository"
     return ""
+
+
+def _by_program(said: Said) -> bool:
+    return said.author is not None and said.author.type != "User"
 
 
 def _later(said: Said, request: Request) -> bool:

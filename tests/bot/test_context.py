@@ -51,6 +51,13 @@ def test_the_request_comes_first_and_is_said_by_whom() -> None:
     assert found.left_out == ()
 
 
+def test_what_a_program_writes_after_the_request_is_neither_told_nor_listed() -> None:
+    later = {"author": Actor(id=1, login="x[bot]", type="Bot"), "created_at": NOW + timedelta(seconds=1)}
+    found = told(said("Preparing.", **later))
+    assert "Preparing." not in found.text
+    assert found.left_out == ()
+
+
 @pytest.mark.parametrize(
     ("more", "why"),
     [
