@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from bot.hidden import shown, without_invisible
+from bot.permissions import ASKING_TYPE
 from bot.tasks import Request
 from bot.threads import Said, Thread
 
@@ -117,7 +118,7 @@ def _why_not(said: Said, request: Request, thread: Thread, trust: Trust) -> str:
 
 
 def _by_program(said: Said) -> bool:
-    return said.author is not None and said.author.type != "User"
+    return said.author is not None and said.author.type != ASKING_TYPE
 
 
 def _later(said: Said, request: Request) -> bool:

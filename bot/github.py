@@ -137,7 +137,7 @@ class GitHub:
         self._comments = Comments(self._installations, str(app_id))
         self.threads = Threads(self._installations, str(app_id))
         """Reading."""
-        self.publishing = Publishing(self._installations, self.threads)
+        self.publishing = Publishing(self._installations)
         """Files, commits, branches and pull requests."""
         self.conversation = Conversation(self._installations, str(app_id))
         """Answers on review threads, labels, hiding."""

@@ -48,18 +48,17 @@ class Checks:
         if not self.on:
             return None
         try:
-            found = await self._find(where, sha, external_id)
-            if found is not None:
-                return found
 
             async def look() -> dict[str, int] | None:
                 made = await self._find(where, sha, external_id)
                 return None if made is None else {"id": made}
 
             body = _body(title, summary, None, actions) | {"name": NAME, "head_sha": sha, "external_id": external_id}
-            async with self._installations.writing(where):
-                call = Call("POST", urls.check_runs(where), body=body)
-                data = await self._installations.call(where, call, TO_CHECK, look)
+            call = Call("POST", urls.check_runs(where), body=body)
+            data = await look()
+            if data is None:
+                async with self._installations.writing(where):
+                    data = await self._installations.call(where, call, TO_CHECK, look)
         except GitHubRefused as error:
             _log.info("no check run: %s", error)
             return None

@@ -12,7 +12,7 @@ from bot import github_urls as urls
 from bot.github_calls import Call
 from bot.github_graphql import ask
 from bot.github_installations import TO_PUBLISH, TO_READ, Installations, expecting
-from bot.github_threads import Threads, quietly
+from bot.github_threads import pull_in, quietly
 from bot.github_values import (
     BranchMoved,
     BranchProtected,
@@ -36,9 +36,8 @@ _PROTECTED = ("gh006", "gh013", "protected branch", "repository rule", "ruleset"
 class Publishing:
     """All that writes to a repository. The token for it is minted with the first call that needs one."""
 
-    def __init__(self, installations: Installations, threads: Threads) -> None:
+    def __init__(self, installations: Installations) -> None:
         self._installations = installations
-        self._threads = threads
 
     async def file(
         self, where: RepositoryRef, path: str, ref: str | None = None, *, known: bool = False
@@ -150,7 +149,7 @@ class Publishing:
         query: dict[str, str | int] = {"head": f"{where.owner}:{branch}", "state": "open", "per_page": 10}
         found = await self._installations.call(where, Call("GET", urls.pulls(where), query), TO_PUBLISH)
         with expecting("a list of pull requests"):
-            listed = [self._threads.pull_in(one) for one in found]
+            listed = [pull_in(one) for one in found]
         return next((one for one in listed if one.head.ref == branch), None)
 
     async def open_pull(
@@ -172,7 +171,7 @@ class Publishing:
             if draft and error.status == 422 and "draft" in error.words.lower():
                 return await self.open_pull(where, branch=branch, base=base, title=title, body=body, draft=False)
             raise
-        return made if isinstance(made, PullInfo) else self._threads.pull_in(made)
+        return made if isinstance(made, PullInfo) else pull_in(made)
 
     async def update_pull(self, where: RepositoryRef, number: int, *, body: str) -> None:
         """Replace the description of a pull request of ours."""

@@ -67,23 +67,7 @@ class Threads:
 
     async def pull(self, where: RepositoryRef, number: int) -> PullInfo:
         """A pull request as it is now."""
-        return self.pull_in(await self._installations.call(where, Call("GET", urls.pull(where, number)), TO_READ))
-
-    def pull_in(self, data: Json) -> PullInfo:
-        """A pull request in GitHub's answer."""
-        with expecting("a pull request"):
-            user = data["user"] or {}
-            return PullInfo(
-                number=data["number"],
-                state=data["state"],
-                merged=bool(data.get("merged") or data.get("merged_at")),
-                draft=bool(data.get("draft")),
-                locked=data["locked"],
-                title=data["title"],
-                url=data["html_url"],
-                head=head_of(data),
-                by_us=user.get("type") == "Bot",
-            )
+        return pull_in(await self._installations.call(where, Call("GET", urls.pull(where, number)), TO_READ))
 
     async def writers(self, where: RepositoryRef, actors: Iterable[Actor], role: Any) -> frozenset[int]:
         """Ids of those who may write. ``role`` asks for one: (login, id) -> GitHub's word."""
@@ -122,6 +106,23 @@ class Threads:
                         at = node.get("lastEditedAt")
                         found[node["id"]] = (moment(at) if at else None, bool(node.get("isMinimized")))
         return found
+
+
+def pull_in(data: Json) -> PullInfo:
+    """A pull request in GitHub's answer."""
+    with expecting("a pull request"):
+        user = data["user"] or {}
+        return PullInfo(
+            number=data["number"],
+            state=data["state"],
+            merged=bool(data.get("merged") or data.get("merged_at")),
+            draft=bool(data.get("draft")),
+            locked=data["locked"],
+            title=data["title"],
+            url=data["html_url"],
+            head=head_of(data),
+            by_us=user.get("type") == "Bot",
+        )
 
 
 def moment(text: str) -> datetime:

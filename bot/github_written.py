@@ -31,13 +31,11 @@ class Written:
 
     async def comments(self, where: RepositoryRef, since: datetime) -> list[Json]:
         """Of all issues and pull requests, made or changed since then, oldest first; the oldest two thousand."""
-        query = {"since": github_pages.since(since), "sort": "created", "direction": "asc"}
-        return await self._pages(where, urls.all_comments(where), MOST_PAGES, query)
+        return await self._since(where, urls.all_comments(where), since)
 
     async def line_comments(self, where: RepositoryRef, since: datetime) -> list[Json]:
         """The same of the comments on lines of pull requests."""
-        query = {"since": github_pages.since(since), "sort": "created", "direction": "asc"}
-        return await self._pages(where, urls.all_review_comments(where), MOST_PAGES, query)
+        return await self._since(where, urls.all_review_comments(where), since)
 
     async def threads(self, where: RepositoryRef, since: datetime) -> list[Json]:
         """Issues and pull requests, open and closed, that anything has happened to since then; the last changed first,
@@ -61,6 +59,10 @@ class Written:
     async def pull(self, where: RepositoryRef, number: int) -> object:
         """A pull request, as its reviews have it in their webhooks; its head is the one of now."""
         return await self._installations.call(where, Call("GET", urls.pull(where, number)), TO_READ)
+
+    async def _since(self, where: RepositoryRef, path: str, since: datetime) -> list[Json]:
+        query = {"since": github_pages.since(since), "sort": "created", "direction": "asc"}
+        return await self._pages(where, path, MOST_PAGES, query)
 
     async def _pages(
         self, where: RepositoryRef, path: str, most: int, query: Mapping[str, str | int] | None = None

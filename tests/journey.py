@@ -6,7 +6,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import docker
@@ -15,7 +15,6 @@ from bot.app import Server, serving
 from bot.config import Config, from_environment
 from bot.demo.github import Comment, Issue, LocalGitHub, Repository
 from bot.demo.model import ScriptedModel
-from bot.github import GitHub, open_session
 from bot.store import Store
 from bot.tasks import TaskState
 from tests.bot.verified import read_what_is_right
@@ -42,12 +41,9 @@ class World:
     github: LocalGitHub
     model: ScriptedModel
     environment: dict[str, str]
+    reader: Reader
     runner: Runner | None = None
     """The process that has the sandboxes, on the second way (`tests.ways`)."""
-    reader: Reader = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "reader", Reader(self.github))
 
     @property
     def config(self) -> Config:
@@ -95,7 +91,7 @@ async def world(
             if through_a_runner():
                 runner = await stack.enter_async_context(runner_process(environment, folder / "runner"))
                 environment = runner.for_bot(environment)
-            w = World(github, model, environment, runner)
+            w = World(github, model, environment, Reader(github), runner)
             yield w
             if reads:
                 await _all_is_read(w)
@@ -106,15 +102,9 @@ async def world(
 
 
 async def _all_is_read(w: World) -> None:
-    config = w.config
-    store = await Store.open(config.database)
+    store = await Store.open(w.config.database)
     try:
-        async with open_session() as session:
-            github = GitHub(
-                session, app_id=str(w.github.app.id), private_key=w.github.private_key, api_url=w.github.url
-            )
-            await read_what_is_right(w.reader, w.github, store, github, {})
-            await github.close()
+        await read_what_is_right(w.reader, w.github, store, {})
     finally:
         await store.close()
     w.reader.all_is_read()

@@ -11,7 +11,6 @@ from bot.demo.github_access import (
     Asked,
     World,
     as_app,
-    named,
     number,
     paged,
     reach,
@@ -142,8 +141,7 @@ def list_comments(world: World, asked: Asked) -> Answered:
 
 def list_all_comments(world: World, asked: Asked) -> Answered:
     """Of every issue and pull request of the repository, ordered by id."""
-    repository = named(world, asked)
-    reach(world, asked, "issues", "read")
+    repository = reach(world, asked, "issues", "read")
     since = asked.query.get("since", "")
     found = [(comment, issue) for issue in repository.issues.values() for comment in issue.comments]
     kept = sorted((c.id, c, i) for c, i in found if stamp(c.updated_at) >= since)

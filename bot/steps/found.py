@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from bot.github import GitHubRefused, RepositoryRef
+from bot.github_threads import moment
 from bot.steps.world import World
 from bot.tasks import FOUND, Request
 from bot.triggers import Context, Trigger
@@ -46,6 +47,13 @@ class Place:
 
     def holds(self, at: datetime) -> bool:
         return self.since <= at <= self.until
+
+    def dates(self, text: object) -> bool:
+        """Whether it holds a time as GitHub writes it; of what is none: no."""
+        try:
+            return isinstance(text, str) and self.holds(moment(text))
+        except ValueError:
+            return False
 
 
 class Thread(Part):

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from functools import partial
 
 from bot import commands
-from bot.github_threads import moment
 from bot.steps.found import Found, Json, Place
 from bot.steps.world import World
 from bot.triggers import Trigger, issue_comment, review_comment
@@ -80,17 +79,12 @@ class Lines(Comments):
 
 def is_command(comment: Json, word: str, place: Place) -> bool:
     """Made and sent in that time, and meant for us. Of what is not a comment's shape: no."""
-    body, made, changed = comment.get("body"), comment.get("created_at"), comment.get("updated_at")
-    if not (isinstance(body, str) and isinstance(made, str) and isinstance(changed, str)):
-        return False
+    body = comment.get("body")
     thread = number_in(comment.get("issue_url", comment.get("pull_request_url")))
-    if not isinstance(comment.get("id"), int) or not thread:
+    if not isinstance(body, str) or not isinstance(comment.get("id"), int) or not thread:
         return False
-    try:
-        # of one that waited for its review to be sent, the time of change is when it was
-        inside = place.holds(moment(made)) and place.holds(moment(changed))
-    except ValueError:
-        return False
+    # of one that waited for its review to be sent, the time of change is when it was
+    inside = place.dates(comment.get("created_at")) and place.dates(comment.get("updated_at"))
     return inside and commands.parse(body, word) is not None
 
 

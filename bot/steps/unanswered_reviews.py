@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from bot import commands
-from bot.github_threads import moment
 from bot.steps.found import Found, Json, Place, Thread
 from bot.steps.world import World
 from bot.triggers import review
@@ -73,20 +72,12 @@ def asking_in(reviews: Sequence[Json], word: str, place: Place) -> list[Json]:
     return [
         one
         for number, one in enumerate(reviews)
-        if _submitted(one, place)
+        if place.dates(one.get("submitted_at"))  # a draft has none
         and (
             commands.parse(str(one.get("body") or ""), word) is not None
             or (_state(one) == CHANGES_REQUESTED and not _approved(reviews[number + 1 :], _author(one)))
         )
     ]
-
-
-def _submitted(one: Json, place: Place) -> bool:
-    at = one.get("submitted_at")  # a draft has none
-    try:
-        return isinstance(at, str) and place.holds(moment(at))
-    except ValueError:
-        return False
 
 
 def _approved(later: Sequence[Json], author: object) -> bool:

@@ -260,7 +260,7 @@ class Stage:
 
     async def read(self) -> None:
         """Read all that is word for word what the tasks' rows say that it should be."""
-        await read_what_is_right(self.reader, self.local, self.store, self.github, self.sandbox.boxes)
+        await read_what_is_right(self.reader, self.local, self.store, self.sandbox.boxes)
 
     async def all_is_read(self) -> None:
         """The end of a test: fails with what the bot has written and nobody has looked at."""

@@ -18,7 +18,7 @@ from bot.conversation_words import ignored
 from bot.demo.github import Issue, LocalGitHub, Repository
 from bot.demo.github_pull_shapes import PullShapes
 from bot.demo.github_shapes import Shapes
-from bot.github import GitHub
+from bot.github_threads import pull_in
 from bot.publishing.perform import Published
 from bot.publishing.plan import Why
 from bot.publishing.words import aside_note
@@ -42,12 +42,10 @@ async def read_when_done(reader: Reader, local: LocalGitHub, bot: Bot) -> None:
         return [task.task_id for task in await bot.store.tasks() if task.state is not TaskState.DONE]
 
     await eventually_is(under_way, [])
-    await read_what_is_right(reader, local, bot.store, bot.github, {})
+    await read_what_is_right(reader, local, bot.store, {})
 
 
-async def read_what_is_right(
-    reader: Reader, local: LocalGitHub, store: Store, github: GitHub, boxes: Mapping[str, Box]
-) -> None:
+async def read_what_is_right(reader: Reader, local: LocalGitHub, store: Store, boxes: Mapping[str, Box]) -> None:
     """Everything of the tasks as they are now. Fails where one thing was said twice."""
     for repository in local.state.repositories.values():
         for issue in repository.issues.values():
@@ -57,7 +55,7 @@ async def read_what_is_right(
         if (place := _place(local, task)) is None:
             continue
         repository, issue = place
-        found = await _found(local, store, github, task, repository)
+        found = await _found(local, store, task, repository)
         reader.right_comments(issue, _comments(task, found, boxes.get(task.handle or "")))
         reader.right_checks(repository, _checks(task, found))
         if found is not None:
@@ -71,9 +69,7 @@ def _place(local: LocalGitHub, task: Task) -> tuple[Repository, Issue] | None:
     return (repository, issue) if repository and issue else None
 
 
-async def _found(
-    local: LocalGitHub, store: Store, github: GitHub, task: Task, repository: Repository
-) -> Expected | None:
+async def _found(local: LocalGitHub, store: Store, task: Task, repository: Repository) -> Expected | None:
     """Of a task whose outcome is stored: what follows from its row."""
     outcome = await _outcome(store, task)
     if outcome is None:
@@ -82,7 +78,7 @@ async def _found(
     issue = repository.issues.get(work.pull or 0)
     if work.aim is not None and issue is not None and issue.pull is not None:
         shape = PullShapes(Shapes(local.url, local.git_url)).pull(repository, issue, issue.pull)
-        info, aside = github.threads.pull_in(shape), Why(work.aim.aside)
+        info, aside = pull_in(shape), Why(work.aim.aside)
         published = Published(info, work.branch or "", work.commit or "", aside, work.aim.pull is not None)
     return Expected(task, outcome, Brought(task, published, aside_note(published.aside) if published else ""))
 

@@ -26,7 +26,10 @@ class Talk:
     server: Server
     repository: Repository
     issue: Issue
-    reader: Reader
+
+    @property
+    def reader(self) -> Reader:
+        return self.world.reader
 
     @property
     def github(self) -> LocalGitHub:
@@ -64,7 +67,7 @@ def beginning(client: docker.DockerClient, images: Images, instance: str, folder
             server_in(w) as server,
         ):
             repository, issue = issue_in(w)
-            talk = Talk(w, server, repository, issue, w.reader)
+            talk = Talk(w, server, repository, issue)
             yield talk
             talk.reader.all_is_read()
 

@@ -119,3 +119,9 @@ def test_a_place_holds_its_ends() -> None:
 def test_what_is_no_thread_is_passed_over() -> None:
     answer = [THREAD, THREAD | {"number": "7"}, {}, THREAD | {"number": 8, "pull_request": {}}]
     assert [(one.number, one.pull_request) for one in threads_in(answer)] == [(7, None), (8, {})]
+
+
+def test_what_is_no_time_is_nowhere() -> None:
+    place = Place(None, NOW, NOW)  # type: ignore[arg-type]
+    assert place.dates(NOW.isoformat())
+    assert not any(place.dates(text) for text in ("never", "", NOW.replace(tzinfo=None).isoformat(), None, 5))
